@@ -1,0 +1,67 @@
+// Accuracy: how far a Configuration's outputs are from the reference, and whether that passes the gate (product.md).
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "model/tensor.h"
+
+namespace hone::accuracy {
+
+// What a Change may do to results.
+enum class Class {
+  kExact,          // same operations in the same order
+  kReassociating,  // same mathematics, other rounding
+  kLossy,          // quantization, lower precision
+};
+std::string_view to_text(Class accuracy_class);
+
+struct Metrics {  // of one output, worst over samples (cosine and snr: lowest)
+  std::string name;
+  double max_abs = 0, mean_abs = 0, rmse = 0;
+  double cosine = 1;
+  double snr_db = 0;        // +infinity when equal
+  double relative_max = 0;  // largest |difference| / largest |reference|
+  std::optional<double> topk_match;  // share of rows with the same top-1; only where an output has classes
+  int64_t nan_mismatch = 0;          // elements NaN/Inf on one side only or of another kind
+  bool bitwise = true;
+  int64_t elements = 0;
+  std::string problem;  // shape or dtype differ; empty = none
+  bool passed = true;
+  std::string why;      // the first gate that did not hold
+};
+
+struct Gate {
+  std::string level = "numeric";  // bitwise | numeric | quality
+  std::optional<double> max_abs, min_cosine, topk;  // the user's --max-abs, --min-cosine, --topk; replace defaults
+  std::string quality_command;                      // for level "quality"
+};
+
+struct Report {
+  std::string level;
+  Class accuracy_class = Class::kExact;
+  std::vector<Metrics> outputs;
+  int64_t samples = 0;
+  bool synthetic = false;
+  bool passed = true;
+  std::string why;                        // first failure, one sentence
+  std::optional<double> quality, quality_reference;
+  Json to_json() const;
+  static Result<Report> from_json(const Json& value);
+};
+
+// Compares two output sets of one sample (same order). Used per sample; merge() takes the worst.
+std::vector<Metrics> compare_outputs(const model::NamedTensors& reference, const model::NamedTensors& tried);
+void merge(std::vector<Metrics>& worst, const std::vector<Metrics>& more);
+// Applies the gate: product.md's default thresholds by class, the user's where given.
+Report judge(std::vector<Metrics> outputs, const Gate& gate, Class accuracy_class, int64_t samples, bool synthetic);
+// Reads folders of sample_NNNN.npz (as a Worker writes them), compares sample by sample, judges.
+Result<Report> compare_folders(const fs::path& reference, const fs::path& tried, const Gate& gate, Class accuracy_class,
+                               bool synthetic);
+
+}  // namespace hone::accuracy

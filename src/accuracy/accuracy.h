@@ -25,19 +25,19 @@ struct Metrics {  // of one output, worst over samples (cosine and snr: lowest)
   std::string name;
   double max_abs = 0, mean_abs = 0, rmse = 0;
   double cosine = 1;
-  double snr_db = 0;        // +infinity when equal
-  double relative_max = 0;  // largest |difference| / largest |reference|
+  double snr_db = 0;                 // +infinity when equal
+  double relative_max = 0;           // largest |difference| / largest |reference|
   std::optional<double> topk_match;  // share of rows with the same top-1; only where an output has classes
   int64_t nan_mismatch = 0;          // elements NaN/Inf on one side only or of another kind
   bool bitwise = true;
   int64_t elements = 0;
   std::string problem;  // shape or dtype differ; empty = none
   bool passed = true;
-  std::string why;      // the first gate that did not hold
+  std::string why;  // the first gate that did not hold
 };
 
 struct Gate {
-  std::string level = "numeric";  // bitwise | numeric | quality
+  std::string level = "numeric";                    // bitwise | numeric | quality
   std::optional<double> max_abs, min_cosine, topk;  // the user's --max-abs, --min-cosine, --topk; replace defaults
   std::string quality_command;                      // for level "quality"
 };
@@ -49,7 +49,7 @@ struct Report {
   int64_t samples = 0;
   bool synthetic = false;
   bool passed = true;
-  std::string why;                        // first failure, one sentence
+  std::string why;  // first failure, one sentence
   std::optional<double> quality, quality_reference;
   Json to_json() const;
   static Result<Report> from_json(const Json& value);

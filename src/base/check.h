@@ -6,11 +6,11 @@
 
 #include <cstdlib>
 
-#define HONE_CHECK(condition, ...)                                                                            \
-  do {                                                                                                        \
-    if (!(condition)) {                                                                                       \
-      fmt::print(stderr, "hone: internal error: {}:{}: {} does not hold. " __VA_OPT__("{}") "\n", __FILE__,   \
-                 __LINE__, #condition __VA_OPT__(, fmt::format(__VA_ARGS__)));                                \
-      std::abort();                                                                                           \
-    }                                                                                                         \
+#define HONE_CHECK(condition, ...)                                                                                    \
+  do {                                                                                                                \
+    if (!(condition)) {                                                                                               \
+      fmt::print(stderr, "hone: internal error: {}:{}: {} does not hold. " __VA_OPT__("{}") "\n", __FILE__, __LINE__, \
+                 #condition __VA_OPT__(, fmt::format(__VA_ARGS__)));                                                  \
+      std::abort();                                                                                                   \
+    }                                                                                                                 \
   } while (false)

@@ -54,9 +54,9 @@ int exit_status(ErrorKind kind) {
   return 70;
 }
 
-#define HONE_ERROR_MAKER(function, kind_value)                                    \
-  Error function(std::string what, std::string where, std::string todo) {         \
-    return {kind_value, std::move(what), std::move(where), std::move(todo), {}};  \
+#define HONE_ERROR_MAKER(function, kind_value)                                   \
+  Error function(std::string what, std::string where, std::string todo) {        \
+    return {kind_value, std::move(what), std::move(where), std::move(todo), {}}; \
   }
 HONE_ERROR_MAKER(usage_error, ErrorKind::kUsage)
 HONE_ERROR_MAKER(bad_input, ErrorKind::kBadInput)

@@ -17,9 +17,7 @@ Result<Json> parse_json(std::string_view text, std::string where) {
 
 Result<Json> read_json(const fs::path& path) { return parse_json(HONE_TRY(read_file(path)), path.string()); }
 
-std::string dump_json(const Json& value) {
-  return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
+std::string dump_json(const Json& value) { return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 std::string dump_json_line(const Json& value) { return value.dump(-1, ' ', false, Json::error_handler_t::replace); }
 

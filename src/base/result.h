@@ -19,11 +19,11 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 
 // Evaluates an expression of type Result<T>; gives its value, or returns its error from the current function.
 // A GNU statement expression, so that it can stand inside an expression.
-#define HONE_TRY(...)                                                               \
-  __extension__({                                                                   \
-    auto hone_try_result = (__VA_ARGS__);                                           \
-    if (!hone_try_result) return ::hone::fail(std::move(hone_try_result).error());  \
-    ::hone::detail::take(hone_try_result);                                          \
+#define HONE_TRY(...)                                                              \
+  __extension__({                                                                  \
+    auto hone_try_result = (__VA_ARGS__);                                          \
+    if (!hone_try_result) return ::hone::fail(std::move(hone_try_result).error()); \
+    ::hone::detail::take(hone_try_result);                                         \
   })
 
 namespace hone::detail {

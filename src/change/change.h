@@ -24,10 +24,10 @@ enum class Kind { kSetting, kEngine, kGraph, kQuantize };
 std::string_view to_text(Kind kind);
 
 struct ChangeInfo {
-  std::string id;     // "fuse-attention": the --only/--skip word, the folder, the word in reports
+  std::string id;  // "fuse-attention": the --only/--skip word, the folder, the word in reports
   Kind kind = Kind::kSetting;
   accuracy::Class accuracy = accuracy::Class::kExact;
-  std::string title;  // "before -> after" or what the setting does, one line
+  std::string title;                  // "before -> after" or what the setting does, one line
   std::vector<std::string> findings;  // ids it answers
 };
 
@@ -49,18 +49,18 @@ struct Proposal {
 
 struct Context {
   const engine::Configuration& best;
-  const model::Model& model;           // of `best`, types inferred
+  const model::Model& model;  // of `best`, types inferred
   const diagnose::Diagnosis& diagnosis;
   bool real_data = false;
-  std::vector<std::string> engines;    // available ids the user allows
+  std::vector<std::string> engines;                    // available ids the user allows
   std::map<std::string, std::vector<int64_t>> shapes;  // the Protocol's input shapes
 };
 
 struct Applied {
   engine::Configuration configuration;
-  std::string summary;      // "12 nodes fused into 2 MultiHeadAttention"
-  std::string export_log;   // what was done, per site; refusals with their sentence
-  std::string patch;        // text diff of settings or graph
+  std::string summary;     // "12 nodes fused into 2 MultiHeadAttention"
+  std::string export_log;  // what was done, per site; refusals with their sentence
+  std::string patch;       // text diff of settings or graph
   int64_t nodes_before = -1, nodes_after = -1;
 };
 

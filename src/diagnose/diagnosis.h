@@ -16,9 +16,9 @@ namespace hone::diagnose {
 
 // Peaks of this machine, measured once by `hone doctor` or the first Run and cached per CPU model.
 struct Machine {
-  std::string cpu;       // /proc/cpuinfo model name
+  std::string cpu;  // /proc/cpuinfo model name
   int cores = 0;
-  std::vector<std::string> features;  // "avx512f", "avx512_vnni", "amx_int8", ...
+  std::vector<std::string> features;                      // "avx512f", "avx512_vnni", "amx_int8", ...
   double gflops_f32 = 0, gflops_bf16 = 0, gops_int8 = 0;  // all cores; 0 = not measured
   double gflops_f32_one = 0;                              // one core
   double bandwidth_gbs = 0, bandwidth_gbs_one = 0;
@@ -30,13 +30,13 @@ struct Machine {
 enum class Priority { kP0, kP1, kP2 };
 
 struct Finding {
-  std::string id;         // findings.def: "matmul_weights_float", "unfused_attention", ...
-  std::string title;      // one line
+  std::string id;     // findings.def: "matmul_weights_float", "unfused_attention", ...
+  std::string title;  // one line
   Priority priority = Priority::kP2;
-  std::string evidence;   // numbers, and where they come from
-  std::string direction;  // what can be done
-  double share = 0;       // of the latency, 0..1
-  double upper_bound = 1; // speed-up of the whole model if the part cost nothing (or ran at its roof)
+  std::string evidence;            // numbers, and where they come from
+  std::string direction;           // what can be done
+  double share = 0;                // of the latency, 0..1
+  double upper_bound = 1;          // speed-up of the whole model if the part cost nothing (or ran at its roof)
   std::vector<std::string> nodes;  // labels of model nodes
 };
 
@@ -48,18 +48,18 @@ struct ClassTime {
 
 struct OperatorTime {
   std::string node, type, klass;
-  double ms = 0, share = 0;  // per inference
-  double flops = 0, bytes = 0;      // -1 = not known
-  double roof_ms = 0;               // least time by the roofline; 0 = not known
-  double efficiency = 0;            // roof_ms / ms
+  double ms = 0, share = 0;     // per inference
+  double flops = 0, bytes = 0;  // -1 = not known
+  double roof_ms = 0;           // least time by the roofline; 0 = not known
+  double efficiency = 0;        // roof_ms / ms
 };
 
 struct Diagnosis {
-  double latency_ms = 0;   // median of whole inferences in the profile
-  double kernel_ms = 0;    // union of kernels per inference
-  double outside_ms = 0;   // latency - kernel: framework, scheduling
+  double latency_ms = 0;                          // median of whole inferences in the profile
+  double kernel_ms = 0;                           // union of kernels per inference
+  double outside_ms = 0;                          // latency - kernel: framework, scheduling
   double flops = 0, bytes = 0, weight_bytes = 0;  // per inference
-  double roof_ms = 0;      // roofline's least time for the whole model at f32
+  double roof_ms = 0;                             // roofline's least time for the whole model at f32
   std::vector<ClassTime> classes;
   std::vector<OperatorTime> operators;  // by time, descending
   std::vector<Finding> findings;        // by priority, then upper bound

@@ -24,9 +24,9 @@ namespace hone::engine {
 using Settings = std::map<std::string, std::string>;
 
 struct SettingInfo {
-  std::string id;             // "intra_op_threads"
-  std::string type;           // "int", "bool", "enum", "string"
-  std::string default_value;  // what the engine does when it is absent
+  std::string id;                    // "intra_op_threads"
+  std::string type;                  // "int", "bool", "enum", "string"
+  std::string default_value;         // what the engine does when it is absent
   std::vector<std::string> choices;  // for "enum"
   std::string doc;                   // one sentence, with the engine's own name of it
   bool lossy = false;                // may change results beyond rounding (precision hints)
@@ -51,8 +51,8 @@ struct TensorInfo {
 
 struct Capabilities {
   bool available = false;
-  std::string version;       // "1.32.0"
-  std::string reason;        // why it is not available and how to get it
+  std::string version;               // "1.32.0"
+  std::string reason;                // why it is not available and how to get it
   std::vector<std::string> details;  // providers, devices, CPU features: what doctor prints
 };
 
@@ -80,8 +80,8 @@ class Session {
 };
 
 struct OpenOptions {
-  fs::path profile_dir;       // non-empty: the engine's per-node profiler is on and writes there
-  uint64_t instance_seed = 0; // for the fake engine's noise
+  fs::path profile_dir;        // non-empty: the engine's per-node profiler is on and writes there
+  uint64_t instance_seed = 0;  // for the fake engine's noise
 };
 
 class Engine {

@@ -13,11 +13,11 @@ namespace hone::measure {
 using InstancePairs = std::vector<std::vector<double>>;
 
 struct Look {
-  int pairs = 0;           // instance pairs used
-  double mean = 0;         // of z, log ratio
-  double sd = 0;           // that was used
-  bool floor_used = false; // sd was raised to the within-instance floor
-  double level = 0;        // one-sided level of the lower bound
+  int pairs = 0;             // instance pairs used
+  double mean = 0;           // of z, log ratio
+  double sd = 0;             // that was used
+  bool floor_used = false;   // sd was raised to the within-instance floor
+  double level = 0;          // one-sided level of the lower bound
   double low = 0, high = 0;  // log bounds: group-sequential lower, 95 % one-sided upper
   double sample_sd = 0;
 };

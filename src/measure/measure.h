@@ -30,7 +30,7 @@ struct Measurement {
   std::vector<double> samples_ms;  // every iteration
   int64_t peak_memory_bytes = 0;
   double open_seconds = 0;
-  std::string place;          // "near", "far", "sibling", "one" (bare metal), "fake"
+  std::string place;  // "near", "far", "sibling", "one" (bare metal), "fake"
   std::string protocol_hash;
   std::vector<std::string> warnings;
   Json to_json() const;
@@ -43,9 +43,9 @@ std::string_view to_text(Outcome outcome);
 struct Comparison {
   Outcome outcome = Outcome::kUndecided;
   Decision decision = Decision::kUndecided;
-  Interval speedup;           // B against A; at an early stop slightly optimistic
+  Interval speedup;  // B against A; at an early stop slightly optimistic
   std::vector<Look> looks;
-  InstancePairs pairs;        // in the reference place
+  InstancePairs pairs;  // in the reference place
   std::string place;
   double a_ms = 0, b_ms = 0;  // medians of the blocks' q25 in the reference place
   Spread a, b;                // over all valid blocks' iterations
@@ -53,7 +53,7 @@ struct Comparison {
   double seconds = 0;
   int retries = 0;
   double waited_s = 0;
-  double sd = 0;              // of z
+  double sd = 0;  // of z
   std::vector<std::string> warnings;
   std::string protocol_hash;
   Json to_json() const;
@@ -78,8 +78,8 @@ struct Progress {
 
 struct Bench {
   protocol::Protocol protocol;
-  fs::path data;        // samples in worker form
-  fs::path log_dir;     // worker logs go there
+  fs::path data;     // samples in worker form
+  fs::path log_dir;  // worker logs go there
   std::vector<int> cpus;
   uint64_t seed = 0;
   double budget_s = 0;  // 0 = none
@@ -88,7 +88,8 @@ struct Bench {
 };
 
 // One Measurement: `instances` fresh workers, blocks in each. The reference place as in compare().
-Result<Measurement> measure(const engine::Configuration& what, const Bench& bench, int instances = 3, double seconds = 2);
+Result<Measurement> measure(const engine::Configuration& what, const Bench& bench, int instances = 3,
+                            double seconds = 2);
 // Group-sequential comparison; stops at the first look that decides.
 Result<Comparison> compare(const engine::Configuration& a, const engine::Configuration& b, const Bench& bench,
                            const Rule& rule = {});

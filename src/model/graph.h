@@ -29,7 +29,7 @@ using ValueId = int32_t;
 using NodeId = int32_t;
 inline constexpr ValueId kNoValue = -1;  // an absent optional input or output ("")
 inline constexpr NodeId kNoNode = -1;
-inline constexpr int kCaptured = -1;     // Use::slot of a capture
+inline constexpr int kCaptured = -1;  // Use::slot of a capture
 
 class Graph;
 
@@ -50,20 +50,20 @@ struct Use {
 
 struct Value {
   std::string name;
-  Type type;                       // from value_info, inference or the initializer
+  Type type;  // from value_info, inference or the initializer
   NodeId producer = kNoNode;
   int producer_slot = 0;
-  std::vector<Use> uses;           // in no particular order; one entry per input slot
-  bool is_input = false;           // graph input
-  bool is_output = false;          // graph output
+  std::vector<Use> uses;              // in no particular order; one entry per input slot
+  bool is_input = false;              // graph input
+  bool is_output = false;             // graph output
   std::optional<Tensor> initializer;  // set for initializers; with is_input it is only a default and NOT a constant
-  bool has_value_info = false;     // the model's file declares its type
+  bool has_value_info = false;        // the model's file declares its type
 };
 
 struct Node {
   std::string name;  // may be empty; may be a duplicate in the file
   std::string op_type;
-  std::string domain;  // "" is the ONNX domain ("ai.onnx" is normalised to "")
+  std::string domain;            // "" is the ONNX domain ("ai.onnx" is normalised to "")
   std::vector<ValueId> inputs;   // kNoValue = absent
   std::vector<ValueId> outputs;  // kNoValue = absent
   std::vector<std::pair<std::string, Attribute>> attributes;
@@ -83,7 +83,8 @@ struct Node {
   std::string label(const Graph& graph) const;
 };
 
-// What to add: used by add_node. Inputs by id, outputs made by add_value before or given as existing values without producer.
+// What to add: used by add_node. Inputs by id, outputs made by add_value before or given as existing values without
+// producer.
 struct NodeSpec {
   std::string op_type;
   std::vector<ValueId> inputs;

@@ -22,7 +22,7 @@ namespace hone::model {
 
 struct SaveOptions {
   enum class Weights {
-    kAuto,      // like the file it came from; inline when new; external when the whole would pass 2 GB
+    kAuto,  // like the file it came from; inline when new; external when the whole would pass 2 GB
     kInline,
     kExternal,  // one file `<name>.data` beside the model, tensors of >= 1 KiB, offsets aligned to 4096
   };
@@ -49,9 +49,9 @@ class Model {
   const fs::path& path() const;  // where it was loaded from; empty for a new one
   int64_t ir_version() const;
   int64_t opset(std::string_view domain = "") const;
-  std::string producer() const;                              // "pytorch 2.1.0"
+  std::string producer() const;  // "pytorch 2.1.0"
   std::map<std::string, std::string> metadata() const;
-  std::vector<std::string> function_names() const;          // "domain:name"
+  std::vector<std::string> function_names() const;  // "domain:name"
   uint64_t weight_bytes() const;
 
   // ONNX checker (onnx::checker::check_model, weights' bytes excepted): an Error with its first complaint.

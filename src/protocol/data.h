@@ -23,7 +23,7 @@ namespace hone::protocol {
 struct Dataset {
   std::vector<model::NamedTensors> samples;  // each in the model's input order
   bool synthetic = false;
-  std::string source;        // what the report says: "samples/ (12 .npz files)" or "synthetic, seed 42"
+  std::string source;              // what the report says: "samples/ (12 .npz files)" or "synthetic, seed 42"
   std::vector<std::string> notes;  // how synthetic ranges were chosen, extra arrays that were ignored, ...
   std::string sha256() const;      // over names, dtypes, dims and bytes of all samples
 };

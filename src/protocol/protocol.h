@@ -19,7 +19,7 @@ struct Protocol {
   bool synthetic = true;                               // made by hone, not given by the user
   int64_t sample_count = 0;
   uint64_t seed = 0;
-  int threads = 0;                    // cores the workers may use (CPU affinity), 0 = all of the machine
+  int threads = 0;                        // cores the workers may use (CPU affinity), 0 = all of the machine
   double settle_ms = 20, block_ms = 100;  // measuring.md section 3
   int min_settle_iterations = 2, min_block_iterations = 3;
   std::string accuracy_level = "numeric";  // bitwise | numeric | quality

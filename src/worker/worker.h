@@ -21,24 +21,24 @@ namespace hone::worker {
 
 struct Limits {
   std::chrono::milliseconds reply{120'000};  // longest wait for one answer
-  int64_t memory_bytes = 0;                  // address-space independent (RSS watched); 0 = 80 % of the machine's memory
+  int64_t memory_bytes = 0;  // address-space independent (RSS watched); 0 = 80 % of the machine's memory
 };
 
 struct Options {
   engine::Configuration configuration;
-  fs::path data;                 // .npz samples file (leading sample axis) or folder of sample_NNNN.npz
-  fs::path log;                  // standard output and error of the worker
-  fs::path profile_dir;          // non-empty: open with the engine's profiler on
-  std::vector<int> cpus;         // CPU affinity; empty = inherited
+  fs::path data;          // .npz samples file (leading sample axis) or folder of sample_NNNN.npz
+  fs::path log;           // standard output and error of the worker
+  fs::path profile_dir;   // non-empty: open with the engine's profiler on
+  std::vector<int> cpus;  // CPU affinity; empty = inherited
   uint64_t instance_seed = 0;
   Limits limits;
 };
 
 // A canary: where the hypervisor has put our CPUs (measuring.md 1.1).
 struct Canary {
-  double ping_ns = 0;               // one way, cache line between two pinned threads; 0 with one CPU
-  std::array<double, 2> fma_ms{};   // fixed FMA work on each of two CPUs at once
-  double memory_ms = 0;             // optional; 0 when not run
+  double ping_ns = 0;              // one way, cache line between two pinned threads; 0 with one CPU
+  std::array<double, 2> fma_ms{};  // fixed FMA work on each of two CPUs at once
+  double memory_ms = 0;            // optional; 0 when not run
 };
 
 struct BlockRequest {

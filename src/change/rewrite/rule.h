@@ -18,7 +18,7 @@
 namespace hone::change {
 
 struct RuleInfo {
-  std::string_view id;         // "fold-bn-into-conv"
+  std::string_view id;  // "fold-bn-into-conv"
   std::string_view before, after, condition;
   accuracy::Class accuracy = accuracy::Class::kExact;
   // True when ONNX Runtime's own optimizer does the same at load (fusion_catalog.md section 0).
@@ -28,8 +28,8 @@ struct RuleInfo {
 // What match() found. `values`/`nodes` are for rewrite(); how they are filled is the rule's own business.
 struct Match {
   enum class State { kNo, kRefused, kYes } state = State::kNo;
-  std::string why;  // for kRefused
-  std::vector<model::NodeId> nodes;    // the matched nodes, all removed by rewrite (unless shared)
+  std::string why;                   // for kRefused
+  std::vector<model::NodeId> nodes;  // the matched nodes, all removed by rewrite (unless shared)
   std::vector<model::ValueId> values;
   std::vector<double> numbers;
   static Match no() { return {}; }

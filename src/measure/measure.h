@@ -37,9 +37,6 @@ struct Measurement {
   static Result<Measurement> from_json(const Json& value);
 };
 
-enum class Outcome { kFaster, kSlower, kSame, kUndecided };  // of B against A
-std::string_view to_text(Outcome outcome);
-
 struct Comparison {
   Outcome outcome = Outcome::kUndecided;
   Decision decision = Decision::kUndecided;

@@ -6,6 +6,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -25,28 +26,56 @@ struct RuleInfo {
   bool done_by_onnxruntime = false;
 };
 
-// What match() found. `values`/`nodes` are for rewrite(); how they are filled is the rule's own business.
+// What a pattern's names stand for at one site.
+struct Bindings {
+  std::map<std::string, model::ValueId, std::less<>> values;
+  std::map<std::string, model::NodeId, std::less<>> nodes;
+  std::map<std::string, double, std::less<>> numbers;
+  // Each HONE_CHECKs that the name is bound.
+  model::ValueId value(std::string_view name) const;
+  model::NodeId node(std::string_view name) const;
+  double number(std::string_view name) const;
+  bool has(std::string_view name) const;  // as a value, node or number
+};
+
+// What match() found. `found`, `values`, `nodes` and `numbers` are for rewrite(); how they are filled is the rule's
+// own business.
 struct Match {
   enum class State { kNo, kRefused, kYes } state = State::kNo;
   std::string why;                   // for kRefused
-  std::vector<model::NodeId> nodes;  // the matched nodes, all removed by rewrite (unless shared)
+  std::vector<model::NodeId> nodes;  // the matched nodes
   std::vector<model::ValueId> values;
   std::vector<double> numbers;
+  Bindings found;
+  // A rule over the whole graph may change several sites at once; their labels (empty: one site, the root).
+  std::vector<std::string> sites;
   static Match no() { return {}; }
-  static Match refused(std::string why) { return {State::kRefused, std::move(why), {}, {}, {}}; }
-  static Match yes() { return {State::kYes, {}, {}, {}, {}}; }
+  static Match refused(std::string why) {
+    Match match;
+    match.state = State::kRefused;
+    match.why = std::move(why);
+    return match;
+  }
+  static Match yes() {
+    Match match;
+    match.state = State::kYes;
+    return match;
+  }
 };
 
 class Rule {
  public:
   virtual ~Rule() = default;
   virtual const RuleInfo& info() const = 0;
+  // True for a rule that looks at a graph as a whole (duplicates, dead nodes): match() is called with kNoNode, once a
+  // pass, and rewrite() changes all it found.
+  virtual bool whole_graph() const { return false; }
   virtual Match match(const model::Graph& graph, model::NodeId root) const = 0;
   // Edits the graph; must leave it valid. Called only with a Match of this graph that said kYes.
   virtual void rewrite(model::Graph& graph, const Match& match) const = 0;
 };
 
-// All rules in the order of rules.def.
+// All rules in the order of rules.def. A rule that is not in that list does not exist.
 const std::vector<const Rule*>& all_rules();
 Result<const Rule*> find_rule(std::string_view id);
 

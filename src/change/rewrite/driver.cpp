@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "change/rewrite/driver.h"
+
+#include <fmt/format.h>
+
+#include <functional>
+#include <unordered_set>
+
+#include "change/rewrite/pattern.h"
+#include "change/rewrite/structure.h"
+
+namespace hone::change {
+
+using model::Graph;
+using model::NodeId;
+using model::ValueId;
+
+size_t count_nodes(const Graph& graph) {
+  size_t count = graph.node_count();
+  for (const NodeId id : graph.order())
+    for (const auto& body : graph.subgraphs(id)) count += count_nodes(*body);
+  return count;
+}
+
+size_t RewriteReport::fired() const {
+  size_t sum = 0;
+  for (const RuleReport& rule : rules) sum += rule.fired;
+  return sum;
+}
+
+Json RewriteReport::to_json() const {
+  Json list = Json::array();
+  for (const RuleReport& rule : rules) {
+    Json refused = Json::array();
+    for (const Refusal& refusal : rule.refused) refused.push_back({{"node", refusal.node}, {"why", refusal.why}});
+    list.push_back({{"id", rule.id}, {"fired", rule.fired}, {"sites", rule.sites}, {"refused", std::move(refused)}});
+  }
+  return {{"rules", std::move(list)},
+          {"nodes_before", nodes_before},
+          {"nodes_after", nodes_after},
+          {"renamed_nodes", renamed_nodes}};
+}
+
+namespace {
+
+// A rule's passes over one graph stop here: each pass must shrink or normalise something, so a rule that needs more is
+// undoing its own work.
+constexpr int kMaxPasses = 1000;
+
+void for_each_graph(Graph& graph, const std::function<void(Graph&)>& visit) {
+  visit(graph);
+  for (const NodeId id : std::vector<NodeId>(graph.order())) {
+    if (!graph.alive(id)) continue;
+    for (const auto& body : graph.subgraphs(id)) for_each_graph(*body, visit);
+  }
+}
+
+// Applies one rule once to every node of one graph. Returns the sites it changed.
+std::vector<std::string> one_pass(Graph& graph, const Rule& rule, bool explain, std::vector<Refusal>& refused) {
+  std::vector<std::string> sites;
+  const auto visit = [&](NodeId root) {
+    const Match match = rule.match(graph, root);
+    const std::string label = root == model::kNoNode ? "graph" : graph.node(root).label(graph);
+    if (match.state == Match::State::kRefused && explain) refused.push_back({label, match.why});
+    if (match.state != Match::State::kYes) return;
+    rule.rewrite(graph, match);
+    if (match.sites.empty()) {
+      sites.push_back(label);
+    } else {
+      sites.insert(sites.end(), match.sites.begin(), match.sites.end());
+    }
+  };
+  if (rule.whole_graph()) {
+    visit(model::kNoNode);
+    return sites;
+  }
+  const std::vector<NodeId> order = graph.order();
+  for (const NodeId id : order)
+    if (graph.alive(id)) visit(id);
+  return sites;
+}
+
+class Driver {
+ public:
+  Driver(model::Model& model, const std::vector<const Rule*>& rules, const RewriteOptions& options)
+      : model_(model), rules_(rules), options_(options), before_(Interface::of(model.graph())) {
+    for (const Rule* rule : rules) report_.rules.push_back({std::string(rule->info().id), 0, {}, {}});
+  }
+
+  Result<RewriteReport> run() {
+    report_.nodes_before = count_nodes(model_.graph());
+    HONE_TRY(infer());
+    for (bool changed = true; changed;) {
+      if (++report_.rounds > options_.max_rounds)
+        return fail(internal_error(fmt::format("rewrites do not settle after {} rounds", options_.max_rounds),
+                                   last_fired_, "leave that rule out, and report this"));
+      changed = HONE_TRY(round());
+      if (changed) HONE_TRY(infer());
+    }
+    HONE_TRY(check_structure(model_.graph(), before_, last_fired_));
+    if (options_.check_result && report_.fired() > 0) {
+      Status checked = model_.check();
+      if (!checked) return fail(std::move(checked).error().with("checking the graph after " + last_fired_));
+    }
+    report_.nodes_after = count_nodes(model_.graph());
+    return std::move(report_);
+  }
+
+ private:
+  // Inference may sharpen the declared types of the outputs; the interface stays what it was.
+  Status infer() {
+    HONE_TRY(model_.infer_shapes());
+    Graph& graph = model_.graph();
+    for (size_t i = 0; i < graph.outputs().size() && i < before_.outputs.size(); ++i)
+      if (graph.value(graph.outputs()[i]).type != before_.outputs[i].second)
+        graph.set_type(graph.outputs()[i], before_.outputs[i].second);
+    return {};
+  }
+
+  Result<bool> round() {
+    bool changed = false;
+    for (size_t i = 0; i < rules_.size(); ++i) {
+      const size_t fired_before = report_.rules[i].fired;
+      HONE_TRY(apply(*rules_[i], report_.rules[i]));
+      if (report_.rules[i].fired == fired_before) continue;
+      changed = true;
+      last_fired_ = report_.rules[i].id;
+      remove_dead(model_.graph());
+      if (options_.check_each_rule) HONE_TRY(check_structure(model_.graph(), before_, last_fired_));
+    }
+    return changed;
+  }
+
+  Status apply(const Rule& rule, RuleReport& report) {
+    report.refused.clear();
+    bool settled = true;
+    for_each_graph(model_.graph(), [&](Graph& graph) {
+      for (int pass = 0;; ++pass) {
+        std::vector<Refusal> refused;
+        const std::vector<std::string> sites = one_pass(graph, rule, options_.explain, refused);
+        report.fired += sites.size();
+        report.sites.insert(report.sites.end(), sites.begin(), sites.end());
+        settled = settled && pass < kMaxPasses;
+        if (!sites.empty() && pass < kMaxPasses) continue;
+        report.refused.insert(report.refused.end(), refused.begin(), refused.end());
+        return;
+      }
+    });
+    if (settled) return {};
+    return fail(internal_error("a rewrite does not settle", report.id, "leave it out, and report this"));
+  }
+
+  model::Model& model_;
+  const std::vector<const Rule*>& rules_;
+  const RewriteOptions& options_;
+  const Interface before_;
+  RewriteReport report_;
+  std::string last_fired_ = "no rule";
+};
+
+}  // namespace
+
+Result<RewriteReport> rewrite(model::Model& model, const std::vector<const Rule*>& rules,
+                              const RewriteOptions& options) {
+  return Driver(model, rules, options).run();
+}
+
+}  // namespace hone::change

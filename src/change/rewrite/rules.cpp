@@ -1,0 +1,50 @@
+// The list of all rules, from rules.def.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "change/rewrite/rule.h"
+
+namespace hone::change {
+namespace rule {
+#define HONE_RULE(name) const Rule& name();
+#include "change/rewrite/rules.def"
+#undef HONE_RULE
+}  // namespace rule
+
+const std::vector<const Rule*>& all_rules() {
+  static const std::vector<const Rule*> rules = {
+#define HONE_RULE(name) &rule::name(),
+#include "change/rewrite/rules.def"
+#undef HONE_RULE
+  };
+  return rules;
+}
+
+Result<const Rule*> find_rule(std::string_view id) {
+  std::string known;
+  for (const Rule* rule : all_rules()) {
+    if (rule->info().id == id) return rule;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", rule->info().id);
+  }
+  return fail(usage_error(fmt::format("no rewrite is called {}", id), {}, "known are: " + known));
+}
+
+namespace {
+
+template <class Map>
+const auto& bound(const Map& map, std::string_view name) {
+  const auto found = map.find(name);
+  HONE_CHECK(found != map.end(), "the pattern binds no '{}'", name);
+  return found->second;
+}
+
+}  // namespace
+
+model::ValueId Bindings::value(std::string_view name) const { return bound(values, name); }
+model::NodeId Bindings::node(std::string_view name) const { return bound(nodes, name); }
+double Bindings::number(std::string_view name) const { return bound(numbers, name); }
+bool Bindings::has(std::string_view name) const {
+  return values.contains(name) || nodes.contains(name) || numbers.contains(name);
+}
+
+}  // namespace hone::change

@@ -4,15 +4,17 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "accuracy/accuracy.h"
-#include "base/error.h"
+#include "base/result.h"
 #include "measure/measure.h"
 
 namespace hone::verdict {
 
 enum class Kind { kKept, kRolledBack, kFailed, kSkipped };
 std::string_view to_text(Kind kind);  // "kept", "rolled_back", "failed", "skipped"
+Result<Kind> kind_from(std::string_view text);
 
 struct Verdict {
   Kind kind = Kind::kFailed;
@@ -26,5 +28,7 @@ Verdict judge(const measure::Comparison& comparison, const accuracy::Report& acc
 Verdict inaccurate(const accuracy::Report& accuracy);
 // An engine or tool that failed is a failed Trial.
 Verdict failed(const Error& error);
+// A Change that was not tried: "needs data: ...".
+Verdict skipped(std::string reason);
 
 }  // namespace hone::verdict

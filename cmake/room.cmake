@@ -1,9 +1,9 @@
-# hone_room(NAME [USES room...] [LIBS target...] [PUBLIC_LIBS target...]): one room = one library from src/NAME.
+# hone_room(NAME [RUNS_WORKERS] [USES room...] [LIBS target...] [PUBLIC_LIBS target...]): one room = one library from src/NAME.
 # Sources are found by glob (adding a file edits no build file); *_test.cpp become the room's test program.
 # USES is the layering: a room may include only headers of the rooms it names (and what those name);
-# tools/check-rooms holds the includes against it.
+# RUNS_WORKERS: its tests start the program hone-worker. tools/check-rooms holds the includes against it.
 function(hone_room name)
-  cmake_parse_arguments(ROOM "" "" "USES;LIBS;PUBLIC_LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "RUNS_WORKERS" "" "USES;LIBS;PUBLIC_LIBS" ${ARGN})
   set(folder ${PROJECT_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   set(tests ${sources})
@@ -28,7 +28,9 @@ function(hone_room name)
   if(HONE_TESTS AND tests)
     add_executable(${name}_test ${tests})
     target_link_libraries(${name}_test PRIVATE hone_${name} ${ROOM_LIBS} hone_test_support hone_warnings GTest::gmock GTest::gtest_main)
-    add_dependencies(${name}_test hone_programs)
+    if(ROOM_RUNS_WORKERS)
+      add_dependencies(${name}_test hone-worker)
+    endif()
     target_compile_definitions(${name}_test PRIVATE HONE_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" HONE_BIN_DIR="${CMAKE_BINARY_DIR}/bin")
     add_test(NAME ${name} COMMAND ${name}_test)
     set_tests_properties(${name} PROPERTIES ENVIRONMENT "HONE_WORKER=${CMAKE_BINARY_DIR}/bin/hone-worker")

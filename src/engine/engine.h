@@ -20,14 +20,15 @@
 namespace hone::engine {
 
 // Setting id -> value. An id that is absent has the engine's default. Ids starting with "process." (huge pages,
-// affinity) are applied by whoever starts the worker process, for every engine: see process_settings().
+// arenas) can't be set from inside a running process, so whoever starts the worker applies them, for every engine: it
+// adds process_environment() to the worker's environment. Engines ignore them.
 using Settings = std::map<std::string, std::string>;
 
 struct SettingInfo {
-  std::string id;                    // "intra_op_threads"
-  std::string type;                  // "int", "bool", "enum", "string"
+  std::string id;                    // "intra_op_threads"; "config.*" stands for every id that starts with "config."
+  std::string type;                  // "int" (>= 0), "float", "bool" (on/off, true/false, 1/0), "enum", "string"
   std::string default_value;         // what the engine does when it is absent
-  std::vector<std::string> choices;  // for "enum"
+  std::vector<std::string> choices;  // for "enum"; for "int" and "float": words allowed besides numbers
   std::string doc;                   // one sentence, with the engine's own name of it
   bool lossy = false;                // may change results beyond rounding (precision hints)
 };
@@ -46,6 +47,7 @@ struct TensorInfo {
   std::string name;
   model::DType dtype = model::DType::kUndefined;
   std::vector<int64_t> dims;  // -1 = dynamic
+  bool rank_known = true;     // false: dims is empty and says nothing
   bool is_tensor = true;      // false: sequence, map, optional (not supported as input)
 };
 
@@ -97,12 +99,22 @@ class Engine {
                                                 const OpenOptions& options) const = 0;
 };
 
-// All engines, in the order of engines.def.
+// All engines, in the order of engines.def. The fake engine is among them; `hidden` tells it from the real ones.
 const std::vector<const Engine*>& all_engines();
+// True for engines that are for tests only: doctor lists them and the loop tries them only with HONE_FAKE_ENGINE=1.
+bool hidden(const Engine& engine);
 // kUsage error with the known names and the nearest one when there is no such engine.
 Result<const Engine*> find_engine(std::string_view id);
-// Settings every engine has, applied to the worker process: process.huge_pages, process.affinity, ...
+// Settings every engine has, applied to the worker process: process.huge_pages, process.malloc_arena_max, ...
 const std::vector<SettingInfo>& process_settings();
+// The environment variables that apply the process-wide settings, to be set before the worker process starts (glibc
+// reads them once, at start). `inherited_tunables`: the GLIBC_TUNABLES the worker would inherit; it is kept.
+std::map<std::string, std::string> process_environment(const Settings& settings,
+                                                       std::string_view inherited_tunables = {});
+// The declaration of a setting of this engine or of the process; nullptr when there is none.
+const SettingInfo* find_setting(const Engine& engine, std::string_view id);
+// True for the words that mean yes in a bool setting.
+bool setting_is_on(std::string_view value);
 // Ok when every id is declared by the engine (or process-wide) and every value fits its type.
 Status validate(const Engine& engine, const Settings& settings);
 // The settings of the accuracy reference: the original model in onnxruntime, all graph optimizations off.

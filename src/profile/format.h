@@ -30,4 +30,7 @@ struct Format {
 // All formats, in the order of formats.def.
 const std::vector<Format>& all_formats();
 
+// Chooses the format by content and reads.
+Result<Profile> read(const Input& input);
+
 }  // namespace hone::profile

@@ -9,8 +9,7 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
-#include <optional>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,13 +24,17 @@ using StringId = uint32_t;  // 0 = ""
 
 class Strings {
  public:
+  Strings() { intern(""); }
+  Strings(Strings&&) = default;
+  Strings& operator=(Strings&&) = default;
   StringId intern(std::string_view text);
   std::string_view text(StringId id) const { return texts_[id]; }
   size_t size() const { return texts_.size(); }
 
  private:
-  std::vector<std::string> texts_{""};
-  std::unordered_map<std::string, StringId> ids_{{"", 0}};
+  // A deque: its strings do not move, so the index can point into them.
+  std::deque<std::string> texts_;
+  std::unordered_map<std::string_view, StringId> ids_;
 };
 
 enum class Capability : uint32_t {

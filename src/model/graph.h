@@ -16,6 +16,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -48,6 +49,14 @@ struct Use {
   bool operator==(const Use&) const = default;
 };
 
+// What a model's file says about a value beyond its Type (doc strings, denotations, metadata): serialized protos, kept
+// as long as the type is still the one that was read.
+struct ValueCarried {
+  Type type;
+  std::string input, output, value_info;  // ValueInfoProto
+  std::string tensor;                     // TensorProto without its data
+};
+
 struct Value {
   std::string name;
   Type type;  // from value_info, inference or the initializer
@@ -58,6 +67,11 @@ struct Value {
   bool is_output = false;             // graph output
   std::optional<Tensor> initializer;  // set for initializers; with is_input it is only a default and NOT a constant
   bool has_value_info = false;        // the model's file declares its type
+  bool is_sparse = false;             // a sparse initializer: its data is not shown here
+  std::shared_ptr<const ValueCarried> carried;  // null when there is nothing more
+
+  // Read from the surrounding graph: only inside a subgraph.
+  bool is_outer() const { return producer == kNoNode && !is_input && !initializer && !is_sparse; }
 };
 
 struct Node {
@@ -111,17 +125,20 @@ class Graph {
   ValueId find_value(std::string_view name) const;                  // kNoValue when absent
   // Opset of a domain in the model this graph belongs to; 0 when not imported.
   int64_t opset(std::string_view domain = "") const;
+  const std::map<std::string, int64_t, std::less<>>& imported_opsets() const { return *opsets_; }
   // The producer's node, or nullptr (graph input, initializer, captured from outside).
   const Node* producer(ValueId id) const;
   // The tensor a value always holds: an initializer that is not a graph input, a Constant node's value, or one of
-  // those through Identity. nullptr otherwise.
+  // those through Identity. nullptr otherwise (in a subgraph: also for constants of the surrounding graph).
   const Tensor* constant(ValueId id) const;
   // The one user of a value, or kNoNode when it has none, several, a capture, or is a graph output.
   NodeId only_user(ValueId id) const;
   // True when the value is read outside `inside` (other nodes, captures, graph outputs).
   bool used_outside(ValueId id, const std::vector<NodeId>& inside) const;
   // Names of outer values this (sub)graph reads; empty for the main graph.
-  const std::vector<std::string>& outer_names() const { return outer_names_; }
+  std::vector<std::string> outer_names() const;
+  // The outer values a node's subgraphs read, as values of this graph.
+  const std::vector<ValueId>& captures(NodeId id) const;
   // Every subgraph of a node's attributes.
   std::vector<std::shared_ptr<Graph>> subgraphs(NodeId id) const;
 
@@ -137,14 +154,17 @@ class Graph {
   void remove_node(NodeId id);
   void set_input(NodeId id, size_t slot, ValueId value);
   void set_attribute(NodeId id, std::string_view key, Attribute value);
+  void remove_attribute(NodeId id, std::string_view key);
   void set_op(NodeId id, std::string_view op_type, std::string_view domain = "");
   // Lets every user of `from` (captures too, by renaming inside the subgraphs) read `to`. When `from` is a graph
   // output, the output keeps its *name*: `to` takes the name over when it is neither a graph input, an initializer
   // nor a graph output itself; else returns false and nothing is changed (the caller keeps an Identity).
+  // The node that produces `to` keeps reading `from`, so a node can be put behind a value: add it, then replace.
   bool replace_uses(ValueId from, ValueId to);
-  // Replaces one graph output's value (same name kept), used by replace_uses.
   void set_type(ValueId id, Type type);
-  // Removes initializers and values that nothing reads (never graph inputs or outputs). Returns how many.
+  // Removes initializers and values that nothing reads (never graph inputs or outputs, nor what a quantization
+  // annotation names), in subgraphs too; takes note of captures that edits inside subgraphs have ended. Returns how
+  // many.
   size_t remove_unused_values();
   // Imports a domain's opset (no-op when already imported).
   void import_opset(std::string_view domain, int64_t version);
@@ -156,22 +176,49 @@ class Graph {
  private:
   friend class GraphReader;  // model/graph_reader.h: ONNX form -> Graph
   friend class GraphWriter;  // model/graph_writer.h: Graph -> ONNX form
-  struct Names;              // the set of taken names, shared by a graph and its subgraphs
+  // The names taken in a graph and all its subgraphs. Never given back: a stale name is never reused by another value.
+  struct Names {
+    std::unordered_set<std::string> values, nodes;
+    std::unordered_map<std::string, int> next;  // suffix to try next for a hint
+  };
+
+  ValueId new_value(std::string name);
+  std::string make_unique(std::string_view hint, const std::unordered_set<std::string>& taken) const;
+  void add_use(ValueId value, Use use);
+  void drop_use(ValueId value, Use use);
+  void register_captures(NodeId id);
+  void drop_captures(NodeId id);
+  // Gives a value another name, here and in subgraphs that read it.
+  void rename(ValueId id, const std::string& name);
+  // Inside a subgraph: reads the outer value `to` instead of `from`.
+  void replace_outer(const std::string& from, const std::string& to);
+  // The nodes that must come before `id`.
+  std::vector<NodeId> sources(NodeId id) const;
+  // Fills order_; returns a node of a cycle, or kNoNode.
+  NodeId sort() const;
+  std::shared_ptr<Graph> clone_with(std::shared_ptr<Names> names,
+                                    std::shared_ptr<std::map<std::string, int64_t, std::less<>>> opsets) const;
 
   std::string name_;
-  std::vector<Value> values_;
+  std::deque<Value> values_;  // a deque: references stay valid while values are added
   std::vector<char> value_dead_;
-  std::vector<Node> nodes_;
+  std::deque<Node> nodes_;
   std::vector<char> node_dead_;
   size_t live_nodes_ = 0;
   std::vector<ValueId> inputs_, outputs_;
+  // Inputs as the file lists them. Before IR 4 every initializer is listed too, though it can't be fed.
+  std::vector<ValueId> listed_inputs_;
   std::unordered_map<std::string, ValueId> by_name_;
-  std::vector<std::string> outer_names_;
-  std::shared_ptr<std::map<std::string, int64_t, std::less<>>> opsets_;  // shared with subgraphs
-  std::shared_ptr<Names> names_;
+  std::unordered_map<NodeId, std::vector<ValueId>> captures_;
+  std::unordered_set<std::string> pinned_;  // named by quantization annotations or training info
+  std::shared_ptr<std::map<std::string, int64_t, std::less<>>> opsets_ =
+      std::make_shared<std::map<std::string, int64_t, std::less<>>>();  // shared with subgraphs
+  std::shared_ptr<Names> names_ = std::make_shared<Names>();
   std::string passthrough_;  // serialized rest of the GraphProto
   mutable std::vector<NodeId> order_;
   mutable bool order_stale_ = true;
+  // Tensors of Constant nodes written as value_int, value_floats, ...; made when asked for.
+  mutable std::unordered_map<NodeId, std::shared_ptr<const Tensor>> made_constants_;
 };
 
 }  // namespace hone::model

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/file.h"
 #include "base/result.h"
 
 namespace hone::model {
@@ -49,6 +50,8 @@ enum class DType : int32_t {
   kFloat8E8M0 = 24,
   kUint2 = 25,
   kInt2 = 26,
+  kFloat6E2M3 = 27,
+  kFloat6E3M2 = 28,
 };
 
 // "float32", "int64", "bfloat16", ... (numpy's words); "undefined" for an unknown number.
@@ -114,6 +117,9 @@ class Tensor {
   Tensor(DType dtype, std::vector<int64_t> dims, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
   // A tensor of strings.
   Tensor(std::vector<int64_t> dims, std::vector<std::string> strings);
+  // Bytes that lie in a mapped file: saving copies them from file to file without reading them into memory.
+  static Tensor mapped(DType dtype, std::vector<int64_t> dims, std::span<const std::byte> bytes,
+                       std::shared_ptr<const MappedFile> file);
   // Copies values into an own, aligned buffer.
   template <class T>
   static Tensor of(std::vector<int64_t> dims, const std::vector<T>& values);
@@ -122,7 +128,10 @@ class Tensor {
   static Tensor scalar(T value) {
     return of<T>({}, std::vector<T>{value});
   }
-  // An own buffer (64-byte aligned, zeroed) filled by `fill`.
+  // Converts values to a floating or integer dtype, rounding to nearest even (floats) or truncating (integers);
+  // unsupported for complex, strings and types below 8 bits.
+  static Result<Tensor> from_doubles(DType dtype, std::vector<int64_t> dims, std::span<const double> values);
+  // An own buffer (64-byte aligned, zeroed); the caller fills `writable` before sharing the tensor.
   static Tensor make(DType dtype, std::vector<int64_t> dims, std::span<std::byte>* writable);
 
   DType dtype() const { return dtype_; }
@@ -132,6 +141,9 @@ class Tensor {
   int64_t count() const { return count_; }
   size_t byte_size() const { return bytes_.size(); }
   std::span<const std::byte> bytes() const { return bytes_; }
+  // The file bytes() lie in, or nullptr when they're in memory.
+  const std::shared_ptr<const MappedFile>& file() const { return file_; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
   const std::vector<std::string>& strings() const;
 
   template <class T>
@@ -144,7 +156,7 @@ class Tensor {
   // Copies all elements out; HONE_CHECKs the dtype.
   template <class T>
   std::vector<T> values() const;
-  // All elements as double, from any numeric dtype incl. bool, float16, bfloat16, int4 (complex: unsupported).
+  // All elements as double, from any numeric dtype incl. bool, float16, bfloat16, float8, int4 (complex: unsupported).
   Result<std::vector<double>> to_doubles() const;
   // All elements as int64 from any integer or bool dtype.
   Result<std::vector<int64_t>> to_int64s() const;
@@ -152,7 +164,7 @@ class Tensor {
   Tensor aligned() const;
   // The same bytes under other dims (same count).
   Tensor reshaped(std::vector<int64_t> dims) const;
-  bool operator==(const Tensor& other) const;  // dtype, dims and bytes
+  bool operator==(const Tensor& other) const;  // dtype, dims and bytes (NaN equals itself)
 
  private:
   DType dtype_ = DType::kUndefined;
@@ -160,6 +172,7 @@ class Tensor {
   int64_t count_ = 0;
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
+  std::shared_ptr<const MappedFile> file_;
   std::shared_ptr<const std::vector<std::string>> strings_;
 };
 

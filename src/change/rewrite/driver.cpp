@@ -89,6 +89,7 @@ class Driver {
 
   Result<RewriteReport> run() {
     report_.nodes_before = count_nodes(model_.graph());
+    model_.graph().remove_unused_values();
     HONE_TRY(infer());
     for (bool changed = true; changed;) {
       if (++report_.rounds > options_.max_rounds)

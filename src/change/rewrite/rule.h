@@ -38,7 +38,7 @@ struct Bindings {
   bool has(std::string_view name) const;  // as a value, node or number
 };
 
-// What match() found. `found`, `values`, `nodes` and `numbers` are for rewrite(); how they are filled is the rule's
+// What match() found. All fields but `state` and `why` are for rewrite(); how they are filled is the rule's
 // own business.
 struct Match {
   enum class State { kNo, kRefused, kYes } state = State::kNo;
@@ -46,6 +46,7 @@ struct Match {
   std::vector<model::NodeId> nodes;  // the matched nodes
   std::vector<model::ValueId> values;
   std::vector<double> numbers;
+  std::vector<model::Tensor> tensors;
   Bindings found;
   // A rule over the whole graph may change several sites at once; their labels (empty: one site, the root).
   std::vector<std::string> sites;

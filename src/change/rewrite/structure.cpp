@@ -62,7 +62,7 @@ class Checker {
   // A value is there before any node runs.
   bool given(ValueId id) const {
     const model::Value& value = graph_.value(id);
-    return value.is_input || value.initializer.has_value() ||
+    return value.is_input || value.initializer.has_value() || value.is_sparse ||
            (value.producer == kNoNode && outer_.contains(value.name));
   }
 
@@ -157,23 +157,32 @@ Status check_structure(const Graph& graph, const Interface& before, std::string_
                              fmt::format("leave it out with --skip {}, and report this", culprit)));
 }
 
-std::vector<std::string> remove_dead(Graph& graph) {
-  std::vector<std::string> removed;
-  std::vector<NodeId> order = graph.order();
+std::vector<NodeId> dead_nodes(const Graph& graph) {
+  std::vector<NodeId> dead;
+  std::unordered_set<NodeId> is_dead;
+  const std::vector<NodeId>& order = graph.order();
   for (auto it = order.rbegin(); it != order.rend(); ++it) {
-    for (const auto& body : graph.subgraphs(*it)) {
-      std::vector<std::string> inside = remove_dead(*body);
-      removed.insert(removed.end(), inside.begin(), inside.end());
-    }
     const auto& outputs = graph.node(*it).outputs;
-    const bool read = std::any_of(outputs.begin(), outputs.end(),
-                                  [&](ValueId id) { return id != kNoValue && graph.used_outside(id, {}); });
+    const bool read = std::any_of(outputs.begin(), outputs.end(), [&](ValueId id) {
+      if (id == kNoValue) return false;
+      const model::Value& value = graph.value(id);
+      return value.is_output || std::any_of(value.uses.begin(), value.uses.end(),
+                                            [&](const model::Use& use) { return !is_dead.contains(use.node); });
+    });
     if (read) continue;
-    removed.push_back(graph.node(*it).label(graph));
-    graph.remove_node(*it);
+    dead.push_back(*it);
+    is_dead.insert(*it);
   }
+  return dead;
+}
+
+void remove_dead(Graph& graph) {
+  // Subgraphs first: what they no longer read may be dead out here.
+  for (const NodeId id : graph.order())
+    for (const auto& body : graph.subgraphs(id)) remove_dead(*body);
   graph.remove_unused_values();
-  return removed;
+  for (const NodeId id : dead_nodes(graph)) graph.remove_node(id);
+  graph.remove_unused_values();
 }
 
 }  // namespace hone::change

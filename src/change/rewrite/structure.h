@@ -26,8 +26,10 @@ struct Interface {
 // An internal error, with `culprit` (a rule's id) in its where, when the graph does not hold together.
 Status check_structure(const model::Graph& graph, const Interface& before, std::string_view culprit);
 
-// Removes nodes none of whose outputs is read, and initializers that nothing reads; subgraphs too. Returns the nodes
-// removed.
-std::vector<std::string> remove_dead(model::Graph& graph);
+// Nodes none of whose outputs is read by a node that is not dead itself, readers first. Of this graph, not of
+// subgraphs.
+std::vector<model::NodeId> dead_nodes(const model::Graph& graph);
+// Removes them, in subgraphs too, and the initializers that nothing reads.
+void remove_dead(model::Graph& graph);
 
 }  // namespace hone::change

@@ -1,5 +1,6 @@
 # Everything hone links with. Debian packages by find_package; the rest from HONE_DEPS, where scripts/setup put it.
 find_package(Threads REQUIRED)
+find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(fmt REQUIRED)
 find_package(tl-expected REQUIRED)
 find_package(nlohmann_json REQUIRED)

@@ -1,8 +1,19 @@
-# The two programs: hone (the command line) and hone-worker (one engine session in a process of its own).
+# The two programs: hone (the command line) and hone-worker (one engine session in a process of its own); and the plugin
+# through which a worker reaches OpenVINO (engine/openvino/plugin.h), beside them.
+add_library(hone-openvino MODULE src/engine/openvino/openvino_plugin_main.cpp)
+target_include_directories(hone-openvino PRIVATE ${PROJECT_SOURCE_DIR}/src)
+target_compile_features(hone-openvino PRIVATE cxx_std_20)
+target_link_libraries(hone-openvino PRIVATE hone_openvino hone_warnings)
+set_target_properties(hone-openvino PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin CXX_VISIBILITY_PRESET hidden)
+add_dependencies(hone_programs hone-openvino)
+if(TARGET engine_test)
+  add_dependencies(engine_test hone-openvino)
+endif()
 if(TARGET hone_worker AND EXISTS ${PROJECT_SOURCE_DIR}/src/worker/worker_main.cpp)
   add_executable(hone-worker src/worker/worker_main.cpp)
   target_link_libraries(hone-worker PRIVATE hone_worker hone_warnings)
   add_dependencies(hone_programs hone-worker)
+  add_dependencies(hone-worker hone-openvino)
 endif()
 file(GLOB_RECURSE cli_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/cli/*.cpp)
 list(FILTER cli_sources EXCLUDE REGEX "_test\\.cpp$")

@@ -15,7 +15,7 @@ namespace {
 class OnnxRuntimeEngine final : public Engine {
  public:
   std::string_view id() const override { return "onnxruntime"; }
-  std::string_view profile_format() const override { return "onnxruntime"; }
+  std::string_view profile_format() const override { return "onnxruntime_trace"; }
   const std::vector<SettingInfo>& settings() const override { return ort::setting_table(); }
 
   Capabilities probe() const override {

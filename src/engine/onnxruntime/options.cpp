@@ -45,7 +45,7 @@ const std::vector<Row>& rows() {
       {{"x64_quant_precision", "bool", "off", {}, "U8U8 instead of U8S8 products where U8S8 can overflow (AVX2, AVX-512 without VNNI)"}, "session.x64quantprecision", Entry::kOneWhenOn},
       {{"matmulnbits_accuracy_level", "int", "4", {}, "Accuracy level of MatMulNBits made from DequantizeLinear and MatMul: 1 = float32 ... 4 = int8", true}, "session.qdq_matmulnbits_accuracy_level", Entry::kText},
       {{"function_inlining", "bool", "on", {}, "Functions of the model are inlined before optimization"}, "session.disable_aot_function_inlining", Entry::kOneWhenOff},
-      {{"output_binding", "bool", "on", {}, "Outputs are written into buffers allocated once (I/O binding); off: each inference allocates them"}},
+      {{"output_binding", "bool", "off", {}, "Outputs are written into buffers allocated once (I/O binding); off: each inference allocates them"}},
       {{"optimized_model", "string", "", {}, "Where to write the graph after ONNX Runtime's optimizer (SetOptimizedModelFilePath)"}},
       {{"custom_ops", "string", "", {}, "Shared library with custom operators (RegisterCustomOpsLibrary)"}},
       {{"free_dimension.*", "int", "", {}, "Fixes a symbolic dimension by its name or denotation: free_dimension.batch=1 (AddFreeDimensionOverrideByName, AddFreeDimensionOverride)"}},

@@ -33,7 +33,7 @@ Result<std::unique_ptr<Session>> OrtSession::open(const fs::path& model, const S
   out->quiet_run_options_ = HONE_TRY(run_options(settings));
   out->quiet_run_options_.SetRunLogSeverityLevel(ORT_LOGGING_LEVEL_FATAL);
   out->where_ = model.string();
-  out->bind_outputs_ = setting_bool(settings, "output_binding", true);
+  out->bind_outputs_ = setting_bool(settings, "output_binding", false);
   out->profiling_ = !options.profile_dir.empty();
   HONE_TRY(guard(out->where_, [&] {
     out->session_ = Ort::Session(environment(), model.c_str(), session_settings);

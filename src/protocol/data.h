@@ -43,10 +43,18 @@ Result<Dataset> synthesize(const model::Graph& graph, const Shapes& shapes, size
 // The dims every input has in the first sample.
 Shapes shapes_of(const Dataset& data);
 
-// .npz I/O (zip of .npy, stored or deflated; little endian, C or Fortran order). NaN, float16, bfloat16 (as 'V2'
-// or uint16 with the name suffix "@bfloat16") and unicode strings round-trip.
+// .npz I/O (zip of .npy, stored or deflated; any byte order, C or Fortran order). Written stored. NaN, float16 and
+// unicode strings round-trip; so do dtypes numpy has no word for, as unsigned integers with the name suffix
+// "@bfloat16" (npy.h). The bytes are untrusted: damaged, lying or pickled arrays are errors that name file and array.
 Result<model::NamedTensors> read_npz(const fs::path& path);
 Status write_npz(const fs::path& path, const model::NamedTensors& tensors);
 Result<model::Tensor> read_npy(const fs::path& path);
+
+// A folder of sample_0000.npz, sample_0001.npz, ...: how samples go to workers and outputs come back from them.
+std::string sample_file_name(size_t index);
+Status write_samples(const fs::path& folder, const std::vector<model::NamedTensors>& samples);
+// The sample files of a folder in order; an Error when a number is missing in between.
+Result<std::vector<fs::path>> sample_files(const fs::path& folder);
+Result<std::vector<model::NamedTensors>> read_samples(const fs::path& folder, size_t limit = 0);
 
 }  // namespace hone::protocol

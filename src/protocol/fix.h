@@ -9,12 +9,12 @@
 namespace hone::protocol {
 
 struct FixOptions {
-  fs::path data;              // empty: synthetic
-  Shapes shapes;              // --shape
-  int threads = 0;            // 0 = all cores
+  fs::path data;    // empty: synthetic
+  Shapes shapes;    // --shape
+  int threads = 0;  // 0 = all cores
   uint64_t seed = 42;
-  size_t sample_limit = 32;   // ptq.md section 5: tens of samples
-  size_t synthetic_count = 4; // enough that a cached result of one input shows
+  size_t sample_limit = 32;    // ptq.md section 5: tens of samples
+  size_t synthetic_count = 4;  // enough that a cached result of one input shows
   std::string accuracy_level = "numeric";
 };
 

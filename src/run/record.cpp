@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "run/record.h"
+
+#include <algorithm>
+#include <array>
+
+namespace hone::run {
+
+namespace {
+
+template <class Enum, size_t N>
+Result<Enum> word_to(const char* noun, std::string_view text, const std::array<Enum, N>& all) {
+  for (Enum value : all)
+    if (to_text(value) == text) return value;
+  return fail(bad_input(std::string("unknown ") + noun, std::string(text), "the journal is of another hone version"));
+}
+
+}  // namespace
+
+std::string_view to_text(Stage stage) {
+  switch (stage) {
+    case Stage::kBaseline:
+      return "baseline";
+    case Stage::kP0:
+      return "P0";
+    case Stage::kP1:
+      return "P1";
+    case Stage::kP2:
+      return "P2";
+    case Stage::kCombination:
+      return "combination";
+    case Stage::kFinal:
+      break;
+  }
+  return "final";
+}
+
+Result<Stage> stage_from(std::string_view text) {
+  return word_to("stage", text,
+                 std::array{Stage::kBaseline, Stage::kP0, Stage::kP1, Stage::kP2, Stage::kCombination, Stage::kFinal});
+}
+
+std::string_view to_text(State state) {
+  switch (state) {
+    case State::kCreated:
+      return "created";
+    case State::kPrepared:
+      return "prepared";
+    case State::kConverted:
+      return "converted";
+    case State::kMeasured:
+      return "measured";
+    case State::kJudged:
+      break;
+  }
+  return "judged";
+}
+
+Result<State> state_from(std::string_view text) {
+  return word_to("state", text,
+                 std::array{State::kCreated, State::kPrepared, State::kConverted, State::kMeasured, State::kJudged});
+}
+
+std::string Trial::title() const {
+  if (stage == Stage::kBaseline) return "baseline";
+  if (stage == Stage::kFinal) return "final";
+  return proposal.key();
+}
+
+const Trial* Record::baseline() const { return trials.empty() ? nullptr : &trials.front(); }
+
+const Trial* Record::final_trial() const {
+  return !trials.empty() && trials.back().stage == Stage::kFinal ? &trials.back() : nullptr;
+}
+
+const Trial* Record::trial(int number) const {
+  auto found = std::find_if(trials.begin(), trials.end(), [&](const Trial& t) { return t.number == number; });
+  return found == trials.end() ? nullptr : &*found;
+}
+
+const Trial* Record::best() const {
+  auto found = std::find_if(trials.rbegin(), trials.rend(), [](const Trial& t) { return t.kept(); });
+  return found == trials.rend() ? baseline() : &*found;
+}
+
+std::vector<const Trial*> Record::chain(int number) const {
+  std::vector<const Trial*> out;
+  std::vector<std::string> dropped;
+  for (const Trial* t = trial(number); t != nullptr && t->number > 0; t = trial(t->parent)) {
+    if (t->proposal.change == kWithout) {
+      dropped.push_back(t->proposal.params.at("change"));
+      continue;
+    }
+    auto gone = std::find(dropped.begin(), dropped.end(), t->proposal.key());
+    if (gone == dropped.end())
+      out.push_back(t);
+    else
+      dropped.erase(gone);
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+const ProfileRow* Record::profile_of(int trial) const {
+  auto found = std::find_if(profiles.begin(), profiles.end(), [&](const ProfileRow& p) { return p.trial == trial; });
+  return found == profiles.end() ? nullptr : &*found;
+}
+
+std::optional<measure::Interval> Record::speedup() const {
+  if (const Trial* last = final_trial(); last != nullptr && last->comparison) return last->comparison->speedup;
+  const Trial* now = best();
+  if (now != nullptr && now->number == 0 && noise) return noise->speedup;
+  return std::nullopt;
+}
+
+std::optional<double> Record::baseline_ms() const {
+  if (const Trial* last = final_trial(); last != nullptr && last->comparison) return last->comparison->a_ms;
+  if (baseline() == nullptr || !baseline()->measurement) return std::nullopt;
+  return baseline()->measurement->execute_ms.median;
+}
+
+std::optional<double> Record::best_ms() const {
+  if (const Trial* last = final_trial(); last != nullptr && last->comparison) return last->comparison->b_ms;
+  const Trial* now = best();
+  if (now == nullptr) return std::nullopt;
+  if (now->number == 0) return baseline_ms();
+  if (!now->comparison) return std::nullopt;
+  return now->comparison->b_ms;
+}
+
+}  // namespace hone::run

@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -85,7 +86,9 @@ Result<ProcessOutput> run_process(const Command& command, std::chrono::milliseco
 
 // "SIGSEGV (segmentation fault)"; "signal 77" when the number has no name.
 std::string signal_text(int signal);
-// The last `lines` lines of a file, for messages; empty when it can't be read.
-std::string last_lines(const fs::path& path, size_t lines);
+// The last `lines` lines of a text, without the newlines at its end.
+std::string last_lines(std::string_view text, size_t lines);
+// The same of a file, for messages; empty when it can't be read.
+std::string last_lines_of_file(const fs::path& path, size_t lines);
 
 }  // namespace hone

@@ -161,9 +161,9 @@ TEST(Process, TerminateAsksFirst) {
   command.log = folder->path() / "log";
   auto process = Process::spawn(command);
   ASSERT_TRUE(process);
-  while (last_lines(command.log, 1) != "ready") ::usleep(1000);
+  while (last_lines_of_file(command.log, 1) != "ready") ::usleep(1000);
   EXPECT_EQ(process->terminate(kLong).status, 5);
-  EXPECT_EQ(last_lines(command.log, 1), "bye");
+  EXPECT_EQ(last_lines_of_file(command.log, 1), "bye");
 }
 
 TEST(Process, DiesWithItsParentEvenWhenStopped) {
@@ -206,9 +206,9 @@ TEST(LastLines, AreTheLastOnes) {
   auto folder = ScratchFolder::create("hone-test");
   const fs::path path = folder->path() / "log";
   ASSERT_TRUE(write_file(path, "a\nb\nc\n\n"));
-  EXPECT_EQ(last_lines(path, 2), "b\nc");
-  EXPECT_EQ(last_lines(path, 9), "a\nb\nc");
-  EXPECT_EQ(last_lines(folder->path() / "none", 2), "");
+  EXPECT_EQ(last_lines_of_file(path, 2), "b\nc");
+  EXPECT_EQ(last_lines_of_file(path, 9), "a\nb\nc");
+  EXPECT_EQ(last_lines_of_file(folder->path() / "none", 2), "");
 }
 
 TEST(Memory, OfThisProcessIsLessThanTheMachines) {

@@ -125,16 +125,17 @@ std::string ProcessExit::text() const {
   return signal != 0 ? signal_text(signal) : fmt::format("exit status {}", status);
 }
 
-std::string last_lines(const fs::path& path, size_t lines) {
-  auto file = MappedFile::open(path);
-  if (!file) return {};
-  const auto bytes = (*file)->bytes();
-  std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+std::string last_lines(std::string_view text, size_t lines) {
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r')) text.remove_suffix(1);
   size_t begin = text.size();
   for (size_t found = 0; begin > 0; --begin)
     if (text[begin - 1] == '\n' && ++found == lines) break;
   return std::string(text.substr(begin));
+}
+
+std::string last_lines_of_file(const fs::path& path, size_t lines) {
+  auto text = read_file(path);
+  return text ? last_lines(*text, lines) : std::string();
 }
 
 }  // namespace hone

@@ -1,0 +1,22 @@
+// Wire: the JSON forms of what goes between hone and hone-worker.
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/json.h"
+#include "base/result.h"
+#include "engine/engine.h"
+#include "worker/worker.h"
+
+namespace hone::worker {
+
+// {"error": {...}}: an Error as an answer; its kind survives.
+Json error_answer(const Error& error);
+// The answer itself, or the Error it carries.
+Result<Json> answer_or_error(Json answer);
+
+Json to_json(const BlockRequest& request);
+Result<BlockRequest> block_request_from_json(const Json& value);
+Json to_json(const engine::TensorInfo& info);
+Result<engine::TensorInfo> tensor_info_from_json(const Json& value);
+
+}  // namespace hone::worker

@@ -13,6 +13,7 @@
 #include "base/result.h"
 #include "engine/engine.h"
 #include "measure/decide.h"
+#include "measure/place.h"
 #include "protocol/protocol.h"
 #include "worker/worker.h"
 
@@ -30,7 +31,7 @@ struct Measurement {
   std::vector<double> samples_ms;  // every iteration
   int64_t peak_memory_bytes = 0;
   double open_seconds = 0;
-  std::string place;  // "near", "far", "sibling", "one" (bare metal), "fake"
+  std::string place;  // "near", "far", "sibling", "one" (bare metal), "fake": see place.h
   std::string protocol_hash;
   std::vector<std::string> warnings;
   Json to_json() const;
@@ -40,12 +41,14 @@ struct Measurement {
 struct Comparison {
   Outcome outcome = Outcome::kUndecided;
   Decision decision = Decision::kUndecided;
-  Interval speedup;  // B against A; at an early stop slightly optimistic
+  // B against A. After a look: its bounds (group-sequential lower, 95 % one-sided upper), at an early stop slightly
+  // optimistic. Fixed number of pairs, or stopped before a look could decide: two-sided 95 %.
+  Interval speedup;
   std::vector<Look> looks;
   InstancePairs pairs;  // in the reference place
   std::string place;
   double a_ms = 0, b_ms = 0;  // medians of the blocks' q25 in the reference place
-  Spread a, b;                // over all valid blocks' iterations
+  Spread a, b;                // over all iterations of the valid blocks there
   int64_t a_peak_bytes = 0, b_peak_bytes = 0;
   double seconds = 0;
   int retries = 0;
@@ -82,6 +85,8 @@ struct Bench {
   double budget_s = 0;  // 0 = none
   worker::Limits limits;
   Progress progress;
+  Calibration calibration = default_calibration();
+  std::shared_ptr<MachineWatch> watch;  // one for a whole Run; null: each comparison has its own
 };
 
 // One Measurement: `instances` fresh workers, blocks in each. The reference place as in compare().
@@ -93,7 +98,8 @@ Result<Comparison> compare(const engine::Configuration& a, const engine::Configu
 // Fixed number of instance pairs, no looks, two-sided 95 % interval: the Run's speed-up and the baseline's A/A.
 Result<Comparison> compare_fixed(const engine::Configuration& a, const engine::Configuration& b, const Bench& bench,
                                  int pairs = 12);
-// A cheap screen (2 instance pairs, short blocks) used to order settings; never a verdict. Returns A/B time ratio.
+// A cheap screen (2 instance pairs of one block pair, short blocks) used to order settings; never a verdict. Returns
+// the A/B time ratio: > 1 = B is faster.
 Result<double> screen(const engine::Configuration& a, const engine::Configuration& b, const Bench& bench);
 
 }  // namespace hone::measure

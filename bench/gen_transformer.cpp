@@ -47,7 +47,8 @@ class Encoder {
     Tensor tensor = Tensor::make(DType::kFloat, std::move(dims), &out);
     for (size_t i = 0; i < out.size(); i += sizeof(float)) {
       const uint64_t bits = next();
-      const float value = scale * (static_cast<float>(bits & 0xffff) + static_cast<float>(bits >> 48) - 65535.0F) / 32768;
+      const float value =
+          scale * (static_cast<float>(bits & 0xffff) + static_cast<float>(bits >> 48) - 65535.0F) / 32768;
       std::memcpy(out.data() + i, &value, sizeof(float));
     }
     return graph_.add_constant(name, std::move(tensor));
@@ -115,9 +116,9 @@ class Encoder {
   }
 
   ValueId split_heads(ValueId x, std::vector<int64_t> perm) {
-    const ValueId shape = op("Concat",
-                             {size_of(x, 0), size_of(x, 1), indices({sizes_.heads}), indices({sizes_.hidden / sizes_.heads})},
-                             {{"axis", int64_t{0}}});
+    const ValueId shape =
+        op("Concat", {size_of(x, 0), size_of(x, 1), indices({sizes_.heads}), indices({sizes_.hidden / sizes_.heads})},
+           {{"axis", int64_t{0}}});
     return op("Transpose", {op("Reshape", {x, shape})}, {{"perm", std::move(perm)}});
   }
 
@@ -161,7 +162,8 @@ Status generate(const fs::path& path, const Sizes& sizes, bool external) {
   graph.remove_unused_values();
   SaveOptions options;
   options.weights = external ? SaveOptions::Weights::kExternal : SaveOptions::Weights::kAuto;
-  for (const auto& file : HONE_TRY(model.save(path, options))) fmt::print("{} {}\n", file.string(), fs::file_size(file));
+  for (const auto& file : HONE_TRY(model.save(path, options)))
+    fmt::print("{} {}\n", file.string(), fs::file_size(file));
   return model.check();
 }
 

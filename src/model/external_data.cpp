@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "model/tensor.h"
+#include "model/onnx_tensor.h"
 
 namespace hone::model {
 
@@ -63,8 +63,8 @@ Result<Payload> ExternalData::range(const onnx::TensorProto& proto, const std::s
   if (count < 0) return fail(bad_input("tensor has a negative or too large dimension", where));
   const uint64_t size = packed_size(static_cast<DType>(proto.data_type()), count);
   if (length && *length != size)
-    return fail(bad_input(fmt::format("external data does not fit its shape: {} bytes, but {}[{}] takes {}", *length,
-                                      dtype_name(static_cast<DType>(proto.data_type())), fmt::join(dims, ","), size),
+    return fail(bad_input(fmt::format("external data does not fit its shape: {} bytes, but {} takes {}", *length,
+                                      shape_text(static_cast<DType>(proto.data_type()), dims), size),
                           where));
   const auto mapping = HONE_TRY(file(location, where));
   const uint64_t available = mapping->bytes().size();

@@ -4,6 +4,8 @@
 // node names, doc strings and metadata have no part in it. Graph inputs and outputs are known by name.
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 
@@ -73,8 +75,28 @@ class Fingerprint {
     if (tensor.dtype() == DType::kString) {
       for (const auto& text : tensor.strings()) put(text);
     } else {
-      hash_.add(tensor.bytes());
+      add_bytes(tensor);
     }
+  }
+
+  // Piece by piece: pages of a mapped file that have been hashed are given back, or the whole model would end up
+  // resident.
+  void add_bytes(const Tensor& tensor) {
+    constexpr size_t kPiece = size_t{4} << 20;
+    for (auto left = tensor.bytes(); !left.empty();) {
+      const auto piece = left.first(std::min(kPiece, left.size()));
+      hash_.add(piece);
+      left = left.subspan(piece.size());
+      if (tensor.file()) release_pages(piece);
+    }
+  }
+
+  static void release_pages(std::span<const std::byte> bytes) {
+    const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto begin = reinterpret_cast<uintptr_t>(bytes.data()) / page * page;
+    const auto end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size()) / page * page;
+    // Only a hint, on a read-only mapping: what is read again comes from the page cache.
+    if (end > begin) ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
 
   void add_attributes(const Node& node, const std::map<std::string, std::string>& names) {

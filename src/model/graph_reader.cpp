@@ -23,6 +23,12 @@ onnx::AttributeProto::AttributeType type_of(const onnx::AttributeProto& proto) {
   return Kind::UNDEFINED;
 }
 
+// A name from a file may be as long as the file.
+std::string shown(const std::string& name) {
+  constexpr size_t kLongest = 200;
+  return name.size() <= kLongest ? name : name.substr(0, kLongest) + "...";
+}
+
 std::string normal_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
 
 // What is left of a TensorProto when its tensor and name are known; empty when nothing is.
@@ -65,17 +71,20 @@ Result<std::shared_ptr<Graph>> GraphReader::read(onnx::GraphProto& proto, const 
 std::string GraphReader::at_node(const onnx::NodeProto& node) const {
   std::string label = node.name();
   if (label.empty()) label = node.op_type() + (node.output_size() > 0 ? " -> " + node.output(0) : "");
-  return context_.where + ": node '" + label + "'";
+  return context_.where + ": node '" + shown(label) + "'";
 }
 
-std::string GraphReader::at_tensor(const std::string& name) const { return context_.where + ": tensor '" + name + "'"; }
+std::string GraphReader::at_tensor(const std::string& name) const {
+  return context_.where + ": tensor '" + shown(name) + "'";
+}
 
 ValueCarried& GraphReader::carried(ValueId id) { return carried_[id]; }
 
 Result<ValueId> GraphReader::define(const std::string& name, const char* what, const std::string& where) {
   if (name.empty()) return fail(bad_input(std::string("model has a nameless ") + what, where));
   if (graph_->by_name_.contains(name))
-    return fail(bad_input("model defines a value twice: '" + name + "'", where, "every name may be written once"));
+    return fail(
+        bad_input("model defines a value twice: '" + shown(name) + "'", where, "every name may be written once"));
   return graph_->new_value(name);
 }
 
@@ -196,7 +205,7 @@ Status GraphReader::read_node(onnx::NodeProto& proto, NodeId id) {
     const std::string& name = proto.input(slot);
     const ValueId value = resolve(name);
     if (value == kNoValue && !name.empty())
-      return fail(bad_input("node reads a value that does not exist: '" + name + "'", where));
+      return fail(bad_input("node reads a value that does not exist: '" + shown(name) + "'", where));
     node.inputs.push_back(value);
     graph_->add_use(value, {id, slot});
   }
@@ -242,7 +251,8 @@ Status GraphReader::read_attribute(onnx::AttributeProto& proto, NodeId id, onnx:
       add(std::vector<std::string>(proto.strings().begin(), proto.strings().end()));
       break;
     case Kind::TENSOR: {
-      const std::string where = context_.where + ": node '" + node.label(*graph_) + "', attribute '" + name + "'";
+      const std::string where =
+          context_.where + ": node '" + shown(node.label(*graph_)) + "', attribute '" + shown(name) + "'";
       add(HONE_TRY(tensor_from_proto(proto.t(), context_.payloads, where)));
       std::string left = tensor_rest(*proto.mutable_t(), true);
       if (left.empty()) break;
@@ -271,7 +281,7 @@ Status GraphReader::read_outputs(onnx::GraphProto& proto) {
   for (const auto& info : proto.output()) {
     const ValueId id = resolve(info.name());
     if (id == kNoValue)
-      return fail(bad_input("graph output is made by no node: '" + info.name() + "'", context_.where));
+      return fail(bad_input("graph output is made by no node: '" + shown(info.name()) + "'", context_.where));
     Value& value = graph_->values_[static_cast<size_t>(id)];
     value.is_output = true;
     if (value.type.kind == TypeKind::kUnknown) value.type = type_from_proto(info.type());
@@ -303,7 +313,7 @@ Status GraphReader::check_order() {
   const NodeId in_cycle = graph_->sort();
   if (in_cycle == kNoNode) return {};
   const Node& node = graph_->node(in_cycle);
-  return fail(bad_input("graph has a cycle", context_.where + ": node '" + node.label(*graph_) + "'"));
+  return fail(bad_input("graph has a cycle", context_.where + ": node '" + shown(node.label(*graph_)) + "'"));
 }
 
 void GraphReader::read_types(const onnx::GraphProto& proto, Graph& graph) {

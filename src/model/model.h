@@ -36,8 +36,10 @@ class Model {
  public:
   // Reads and validates the structure (not yet the ONNX checker): bad_input errors name file and node.
   static Result<Model> load(const fs::path& path);
-  // A new model from a Graph made elsewhere (tests, generators). `opset` for the ONNX domain.
-  static Result<Model> from_text(std::string_view onnx_text);  // onnx.parser syntax, for tests
+  // The same from a file's bytes; external data is looked for beside `path`, which need not exist.
+  static Result<Model> from_bytes(std::string bytes, const fs::path& path = {});
+  // A model in ONNX's text syntax (onnx/defs/parser.h): for tests, and as the seed of generated graphs.
+  static Result<Model> from_text(std::string_view onnx_text);
   Model(Model&&) noexcept;
   Model& operator=(Model&&) noexcept;
   ~Model();
@@ -57,7 +59,7 @@ class Model {
   // ONNX checker (onnx::checker::check_model, weights' bytes excepted): an Error with its first complaint.
   Status check() const;
   // ONNX shape and type inference with data propagation; fills the Graph's types. Unknown ops are skipped. Never fails
-  // a model that has no contradiction; a contradiction is an Error.
+  // a model that has no contradiction; a contradiction (also with a type the file declares) is an Error.
   Status infer_shapes();
   // Sets the dims of graph inputs ("--shape"); an unknown name, wrong rank or contradiction with a fixed dim is an
   // Error. Same symbol in several inputs must get the same number. Clears inferred types and infers again.
@@ -68,7 +70,11 @@ class Model {
   Status convert_opset(int64_t version);
 
   // Writes to temporary names, syncs, renames. Returns the files written (model first).
+  // When it fails, no new file is left and old files are as they were.
   Result<std::vector<fs::path>> save(const fs::path& path, const SaveOptions& options = {}) const;
+
+  // The whole as one ONNX file's bytes, weights inline; unsupported over protobuf's 2 GB.
+  Result<std::string> to_bytes() const;
 
   // SHA-256 over the canonical content: graph structure, attributes, types, weights; not doc strings, node names
   // or where weights are stored. Two models with the same fingerprint compute the same function.

@@ -58,10 +58,12 @@ Result<std::unique_ptr<Model::State>> Model::State::read(onnx::ModelProto proto,
   return state;
 }
 
-Result<Model> Model::load(const fs::path& path) {
-  const auto file = HONE_TRY(MappedFile::open(path));
-  if (file->bytes().empty()) return fail(bad_input("file is empty", path.string(), "give an ONNX model"));
-  auto skeleton = strip(file->bytes(), file, file);
+Result<std::unique_ptr<Model::State>> Model::State::parse(std::span<const std::byte> bytes,
+                                                          const std::shared_ptr<const void>& owner,
+                                                          const std::shared_ptr<const MappedFile>& file,
+                                                          const fs::path& path) {
+  if (bytes.empty()) return fail(bad_input("file is empty", path.string(), "give an ONNX model"));
+  auto skeleton = strip(bytes, owner, file);
   if (!skeleton) {
     Error error = std::move(skeleton).error();
     error.where = path.string();
@@ -76,7 +78,17 @@ Result<Model> Model::load(const fs::path& path) {
   auto state = HONE_TRY(State::read(std::move(proto), std::move(skeleton->payloads), path.string()));
   state->path = path;
   state->external = external;
-  return Model(std::move(state));
+  return state;
+}
+
+Result<Model> Model::load(const fs::path& path) {
+  const auto file = HONE_TRY(MappedFile::open(path));
+  return Model(HONE_TRY(State::parse(file->bytes(), file, file, path)));
+}
+
+Result<Model> Model::from_bytes(std::string bytes, const fs::path& path) {
+  const auto owner = std::make_shared<const std::string>(std::move(bytes));
+  return Model(HONE_TRY(State::parse(std::as_bytes(std::span(*owner)), owner, nullptr, path)));
 }
 
 Result<Model> Model::from_text(std::string_view onnx_text) {

@@ -224,4 +224,36 @@ Result<std::vector<fs::path>> Model::save(const fs::path& path, const SaveOption
   return written;
 }
 
+namespace {
+
+class StringSink final : public SpliceSink {
+ public:
+  explicit StringSink(std::string& out) : out_(out) {}
+  Status text(std::string_view bytes) override {
+    out_ += bytes;
+    return {};
+  }
+  Status payload(const Payload& payload) override {
+    return text({reinterpret_cast<const char*>(payload.bytes.data()), payload.bytes.size()});
+  }
+
+ private:
+  std::string& out_;
+};
+
+}  // namespace
+
+Result<std::string> Model::to_bytes() const {
+  Payloads payloads;
+  const std::string skeleton = HONE_TRY(serialize(state_->write(TensorData::kFull, &payloads)));
+  const uint64_t size = spliced_size(skeleton, payloads);
+  if (size > kProtobufLimit)
+    return fail(unsupported(fmt::format("model takes {} bytes, over protobuf's 2 GB", size), state_->path.string()));
+  std::string out;
+  out.reserve(size);
+  StringSink sink(out);
+  HONE_TRY(splice(skeleton, payloads, sink));
+  return out;
+}
+
 }  // namespace hone::model

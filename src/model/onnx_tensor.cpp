@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 namespace hone::model {
 
 namespace {
@@ -115,10 +117,6 @@ Tensor from_typed_fields(const onnx::TensorProto& proto, DType dtype, std::vecto
   }
 }
 
-std::string shape_text(DType dtype, const std::vector<int64_t>& dims) {
-  return fmt::format("{}[{}]", dtype_name(dtype), fmt::join(dims, ","));
-}
-
 void clear_data(onnx::TensorProto& proto) {
   proto.clear_raw_data();
   proto.clear_float_data();
@@ -133,6 +131,12 @@ void clear_data(onnx::TensorProto& proto) {
 }
 
 }  // namespace
+
+std::string shape_text(DType dtype, const std::vector<int64_t>& dims) {
+  constexpr size_t kShown = 8;  // a file may claim any number of dimensions
+  const auto end = dims.begin() + static_cast<std::ptrdiff_t>(std::min(dims.size(), kShown));
+  return fmt::format("{}[{}{}]", dtype_name(dtype), fmt::join(dims.begin(), end, ","), end == dims.end() ? "" : ",...");
+}
 
 std::optional<size_t> payload_of(const onnx::TensorProto& proto) {
   const auto& unknown = proto.unknown_fields();

@@ -14,6 +14,9 @@
 
 namespace hone::model {
 
+// "float32[2,3]", for errors.
+std::string shape_text(DType dtype, const std::vector<int64_t>& dims);
+
 // The payload a TensorProto refers to, if any.
 std::optional<size_t> payload_of(const onnx::TensorProto& proto);
 void refer_to_payload(onnx::TensorProto& proto, size_t index);

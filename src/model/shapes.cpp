@@ -12,12 +12,12 @@ namespace hone::model {
 namespace {
 
 // Node-level complaints that say "this can't be", as opposed to "this can't be worked out". ONNX throws one exception
-// type for both, so the sentences tell (onnx/defs/shape_inference.h and .cc, 1.23).
+// type for both, so the words tell (fail_shape_inference and fail_type_inference in onnx 1.23).
 bool is_contradiction(const std::string& line) {
-  for (const char* sentence : {"Incompatible dimensions", "existing shape differ", "can't merge shape info",
-                               "Can't merge shape info", "differs from existing", "differ in dimension",
-                               "type mismatch", "does not match existing", "Mismatch between number of"})
-    if (line.find(sentence) != std::string::npos) return true;
+  const auto has = [&](const char* words) { return line.find(words) != std::string::npos; };
+  if (has("Data size mismatch") || has("ParseData type mismatch") || has("Cannot parse data")) return false;
+  for (const char* words : {"ncompatible", "ismatch", "an't merge", " differ", "does not match", "must have same"})
+    if (has(words)) return true;
   return false;
 }
 

@@ -1,5 +1,4 @@
-// What every engine promises, tested for all of engines.def. The fake engine computes no model: tests about values
-// skip it.
+// What every engine promises, tested for all of engines.def.
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -32,7 +31,6 @@ class EngineConformance : public EngineTest, public ::testing::WithParamInterfac
     if (!engine().probe().available) GTEST_SKIP() << engine().probe().reason;
   }
   const Engine& engine() const { return *GetParam(); }
-  bool computes() const { return !hidden(engine()); }
   std::unique_ptr<Session> open(const fs::path& model, const Settings& settings = {}, const OpenOptions& options = {}) {
     return EngineTest::open(engine(), model, settings, options);
   }
@@ -52,9 +50,6 @@ Tensor zeros_and_ones(DType dtype) {
   for (const size_t i : {1, 2}) std::memcpy(bytes.data() + i * size, &pattern, size);
   return out;
 }
-
-#define SKIP_WITHOUT_VALUES() \
-  if (!computes()) GTEST_SKIP() << "computes no values"
 
 TEST_P(EngineConformance, ProbeTellsAVersionAndDetails) {
   const Capabilities capabilities = engine().probe();
@@ -105,7 +100,6 @@ TEST_P(EngineConformance, TellsInputsAndOutputs) {
 }
 
 TEST_P(EngineConformance, ComputesTheRightValues) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model(kAffine));
   ASSERT_NE(session, nullptr);
   const auto out = infer(*session, one("x", Tensor::of<float>({2, 3}, {1, 2, 3, -1, 0, 10})));
@@ -124,7 +118,6 @@ TEST_P(EngineConformance, SameInputsGiveSameOutputs) {
 }
 
 TEST_P(EngineConformance, FetchedOutputsAreCopies) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model(kAffine));
   ASSERT_NE(session, nullptr);
   const auto first = infer(*session, one("x", Tensor::of<float>({2, 3}, {1, 1, 1, 1, 1, 1})));
@@ -146,14 +139,12 @@ TEST_P(EngineConformance, TakesAnyShapeOfADynamicModelInAnyOrder) {
       const auto out = infer(*session, one("x", Tensor::of<float>({rows, 3}, x)));
       ASSERT_EQ(out.size(), 1u);
       EXPECT_THAT(out[0].second.dims(), ElementsAre(rows, 3));
-      if (!computes()) continue;
       EXPECT_EQ(out, one("y", Tensor::of<float>({rows, 3}, want)));
     }
   }
 }
 
 TEST_P(EngineConformance, OutputsComeInTheModelsOrderWithItsNames) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model(R"(three (float[2] x) => (float[2] z, float[2] a, float[2] m)
     { m = Add(x, x)  a = Neg(x)  z = Mul(m, x) })"));
   ASSERT_NE(session, nullptr);
@@ -164,7 +155,6 @@ TEST_P(EngineConformance, OutputsComeInTheModelsOrderWithItsNames) {
 }
 
 TEST_P(EngineConformance, TakesInputsInAnyOrderAndIgnoresTensorsItHasNoInputFor) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model("sub (float[1] a, float[1] b) => (float[1] y) { y = Sub(a, b) }"));
   ASSERT_NE(session, nullptr);
   const auto out = infer(
@@ -174,7 +164,6 @@ TEST_P(EngineConformance, TakesInputsInAnyOrderAndIgnoresTensorsItHasNoInputFor)
 }
 
 TEST_P(EngineConformance, AnOutputWhoseShapeDependsOnTheDataIsRight) {
-  SKIP_WITHOUT_VALUES();
   const auto session =
       open(write_model("nz (float[4] x) => (int64[1,k] y, float[4] z) { y = NonZero(x)  z = Neg(x) }"));
   ASSERT_NE(session, nullptr);
@@ -190,7 +179,6 @@ TEST_P(EngineConformance, AnOutputWhoseShapeDependsOnTheDataIsRight) {
 }
 
 TEST_P(EngineConformance, PassesTensorsOfEveryCommonType) {
-  SKIP_WITHOUT_VALUES();
   for (const DType dtype :
        {DType::kFloat, DType::kDouble, DType::kFloat16, DType::kBfloat16, DType::kInt8, DType::kUint8, DType::kInt16,
         DType::kUint16, DType::kInt32, DType::kUint32, DType::kInt64, DType::kUint64, DType::kBool}) {
@@ -206,21 +194,18 @@ TEST_P(EngineConformance, PassesTensorsOfEveryCommonType) {
 }
 
 TEST_P(EngineConformance, TakesScalars) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model("scalar (float x) => (float y) { y = Neg(x) }"));
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(infer(*session, one("x", Tensor::scalar<float>(3))), one("y", Tensor::scalar<float>(-3)));
 }
 
 TEST_P(EngineConformance, RunsAModelWithoutInputs) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model("none () => (float[2] y) <float[2] w = {1, 2}> { y = Add(w, w) }"));
   ASSERT_NE(session, nullptr);
   EXPECT_EQ(infer(*session, {}), one("y", Tensor::of<float>({2}, {2, 4})));
 }
 
 TEST_P(EngineConformance, RunsAModelWithoutNodes) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model("empty (float[2] x) => (float[2] x) { }"));
   ASSERT_NE(session, nullptr);
   for (const float v : {1.f, 2.f, 3.f})
@@ -228,7 +213,6 @@ TEST_P(EngineConformance, RunsAModelWithoutNodes) {
 }
 
 TEST_P(EngineConformance, RunsAModelWithoutNodesAndWithDynamicShape) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model("empty (float[n] x) => (float[n] x) { }"));
   ASSERT_NE(session, nullptr);
   for (const float v : {1.f, 2.f, 3.f}) {
@@ -271,13 +255,11 @@ TEST_P(EngineConformance, AFileThatIsNoModelIsOneLineThatNamesIt) {
 }
 
 TEST_P(EngineConformance, AModelItRefusesIsOneLineWithTheReason) {
-  SKIP_WITHOUT_VALUES();
   expect_one_line(engine().open(write_model("odd (float[1] x) => (float[1] y) { y = NoSuchOperator(x) }"), {}, {}),
                   ErrorKind::kToolFailed, "NoSuchOperator");
 }
 
 TEST_P(EngineConformance, AnInferenceThatFailsIsOneLineAndTheSessionGoesOn) {
-  SKIP_WITHOUT_VALUES();
   const auto session = open(write_model("r (float[n] x, int64[2] s) => (float[?,?] y) { y = Reshape(x, s) }"));
   ASSERT_NE(session, nullptr);
   const Tensor x = Tensor::of<float>({4}, {1, 2, 3, 4});
@@ -311,9 +293,10 @@ TEST_P(EngineConformance, AProfileFolderThatDoesNotExistIsAnError) {
 }
 
 TEST_P(EngineConformance, EveryBoolAndEnumSettingKeepsTheValuesRight) {
-  SKIP_WITHOUT_VALUES();
   const fs::path model = write_model(kAffine);
+  const std::vector<double> want = {1.5, 4, 8, -0.5, 0, 29};
   for (const SettingInfo& info : engine().settings()) {
+    if (info.id.starts_with("fake.")) continue;  // trouble on order
     std::vector<std::string> values = info.choices;
     if (info.type == "bool") values = {"on", "off"};
     for (const auto& value : values) {
@@ -321,11 +304,13 @@ TEST_P(EngineConformance, EveryBoolAndEnumSettingKeepsTheValuesRight) {
       auto session = engine().open(model, {{info.id, value}}, {});
       if (!session) {
         // A value may need other hardware (f16 on a CPU without it); then it says so in one line.
-        expect_one_line(session, ErrorKind::kToolFailed, "");
+        expect_one_line(session, ErrorKind::kToolFailed, info.id);
         continue;
       }
       const auto out = infer(**session, one("x", Tensor::of<float>({2, 3}, {1, 2, 3, -1, 0, 10})));
-      EXPECT_EQ(out, one("y", Tensor::of<float>({2, 3}, {1.5, 4, 8, -0.5, 0, 29})));
+      ASSERT_EQ(out.size(), 1u);
+      const double tolerance = info.lossy ? 0.3 : 0;  // bfloat16 has 8 bits: 29 * 2^-7 is 0.23
+      EXPECT_THAT(*out[0].second.to_doubles(), ::testing::Pointwise(::testing::DoubleNear(tolerance), want));
     }
   }
 }

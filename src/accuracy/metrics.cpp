@@ -145,8 +145,8 @@ void compare_numbers(const Tensor& reference, const Tensor& tried, Metrics& out)
   double scale = 1;
   const double largest = std::max(sums.max_ref, sums.max_tried);
   if (largest > kLargest || (largest > 0 && largest < kSmallest)) {
-    scale = std::exp2(-std::ilogb(largest));
-    if (std::isfinite(scale) && scale > 0) sums = sum_up(*left, *right, scale);
+    scale = std::exp2(std::min(-std::ilogb(largest), 1000));  // 2^1074 for the smallest double is out of range itself
+    sums = sum_up(*left, *right, scale);
   }
   fill(sums, scale, out);
   if (!model::is_floating(reference.dtype()) && reference.count() > 0)

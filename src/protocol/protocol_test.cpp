@@ -46,7 +46,9 @@ TEST(Protocol, HashChangesWithEveryField) {
   }
 }
 
-TEST(Protocol, HashDoesNotDependOnTheMachine) { EXPECT_EQ(Protocol{}.hash(), "169d77dc2b39910a5cf115306c31415d2fc1191855b771a37ba0a05819245fe3"); }
+TEST(Protocol, HashDoesNotDependOnTheMachine) {
+  EXPECT_EQ(Protocol{}.hash(), "169d77dc2b39910a5cf115306c31415d2fc1191855b771a37ba0a05819245fe3");
+}
 
 TEST(Protocol, ComparingDifferentOnesNamesTheFields) {
   Protocol other = example();

@@ -130,7 +130,7 @@ void Transaction::comparison(int trial, std::string_view purpose, const measure:
   SQLite::Statement row(
       db,
       "INSERT INTO block VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
+      "?, ?, ?, ?, ?, ?, ?, ?, ?, ?)");
   for (size_t i = 0; i < blocks.size(); ++i) {
     const measure::BlockRow& b = blocks[i];
     const worker::BlockResult& r = b.block;
@@ -138,8 +138,8 @@ void Transaction::comparison(int trial, std::string_view purpose, const measure:
     SQLite::bind(row, id, static_cast<int64_t>(i), b.pair, b.slot, std::string(1, b.side), b.pid, b.place, b.invalid,
                  r.start_s, r.settle_iterations, r.iterations, r.min, r.q10, r.q25, r.q50, r.q75, r.q90, r.max, r.mean,
                  r.before.ping_ns, r.after.ping_ns, r.before.fma_ms[0], r.before.fma_ms[1], r.after.fma_ms[0],
-                 r.after.fma_ms[1], r.before.memory_ms, r.after.memory_ms, r.pressure, r.own_cpu_s, r.busy_cpu_s,
-                 r.steal_s, r.run_queue_wait_s, r.involuntary_switches, r.minor_faults);
+                 r.after.fma_ms[1], r.timed_s, r.pressure, r.own_cpu_s, r.busy_cpu_s, r.steal_s, r.run_queue_wait_s,
+                 r.involuntary_switches, r.minor_faults);
     row.exec();
   }
 }

@@ -34,7 +34,7 @@ CREATE TABLE block (
   start_s REAL, settle_iterations INTEGER, iterations INTEGER,
   min REAL, q10 REAL, q25 REAL, q50 REAL, q75 REAL, q90 REAL, max REAL, mean REAL,
   ping_before_ns REAL, ping_after_ns REAL, fma0_before_ms REAL, fma1_before_ms REAL, fma0_after_ms REAL,
-  fma1_after_ms REAL, memory_before_ms REAL, memory_after_ms REAL, pressure REAL, own_cpu_s REAL, busy_cpu_s REAL,
+  fma1_after_ms REAL, timed_s REAL, pressure REAL, own_cpu_s REAL, busy_cpu_s REAL,
   steal_s REAL, run_queue_wait_s REAL, involuntary_switches INTEGER, minor_faults INTEGER,
   PRIMARY KEY (measurement, row)) STRICT, WITHOUT ROWID;
 CREATE TABLE look (

@@ -12,7 +12,6 @@
 #include <type_traits>
 
 #include "base/result.h"
-#include "engine/message.h"
 
 namespace hone::engine::ort {
 
@@ -21,6 +20,9 @@ bool ort_available();
 std::string ort_version();
 // The process's one environment: its logger writes warnings and errors to standard error.
 Ort::Env& environment();
+
+// "onnxruntime: " and the first meaningful line of a message about the model `where`, which is named once.
+std::string message_of(const std::exception& e, const std::string& where);
 
 // Runs `work`; ONNX Runtime's exceptions become a tool_failed Error with the first meaningful line of the message.
 template <class Work>
@@ -33,7 +35,7 @@ auto guard(const std::string& where, Work work) -> Result<std::invoke_result_t<W
       return work();
     }
   } catch (const std::exception& e) {
-    return fail(tool_failed("onnxruntime: " + first_meaningful_line(e.what()), where));
+    return fail(tool_failed(message_of(e, where), where));
   }
 }
 

@@ -127,12 +127,14 @@ class OpenVinoSession final : public PluginSession {
   }
 
  private:
+  // Shapes of names that are no inputs are left to the caller to refuse.
   static void reshape(ov::Model& model, const std::map<std::string, std::vector<int64_t>>& shapes) {
-    if (shapes.empty()) return;
     std::map<std::string, ov::PartialShape> wanted;
-    for (const auto& [name, dims] : shapes)
-      wanted[name] = ov::PartialShape(std::vector<ov::Dimension>(dims.begin(), dims.end()));
-    model.reshape(wanted);
+    for (const auto& input : model.inputs())
+      for (const auto& name : input.get_names())
+        if (const auto found = shapes.find(name); found != shapes.end())
+          wanted[name] = ov::PartialShape(std::vector<ov::Dimension>(found->second.begin(), found->second.end()));
+    if (!wanted.empty()) model.reshape(wanted);
   }
 
   // What the compiled model says about its nodes, by name: shapes, types, the model's own nodes.

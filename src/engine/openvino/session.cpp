@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/openvino/session.h"
 
-#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <type_traits>
 
 #include "engine/checks.h"
 #include "engine/message.h"
+#include "engine/suggest.h"
 
 namespace hone::engine::openvino {
 
@@ -44,6 +46,17 @@ Status require_known_types(const std::vector<TensorInfo>& ports, const char* kin
   return {};
 }
 
+// A name of shape.* that is no input would do nothing, silently.
+Status require_known_shapes(const std::vector<TensorInfo>& inputs, const OpenRequest& request) {
+  std::vector<std::string> names;
+  for (const auto& input : inputs) names.push_back(input.name);
+  for (const auto& [name, dims] : request.shapes)
+    if (std::ranges::find(names, name) == names.end())
+      return fail(usage_error("setting shape.* names no such input: " + name, request.model,
+                              did_you_mean(name, names, fmt::format("inputs: {}", fmt::join(names, ", ")))));
+  return {};
+}
+
 // OpenVINO drops a precision the CPU does not have without a word; here that is a refusal.
 Status require_precision(const PluginSession& session, const OpenRequest& request) {
   constexpr const char* kName = "INFERENCE_PRECISION_HINT";
@@ -64,6 +77,7 @@ Result<std::unique_ptr<Session>> OpenVinoSession::open(Plugin& plugin, const Ope
   HONE_TRY(require_precision(*out->session_, request));
   out->inputs_ = tensor_infos(out->session_->inputs());
   out->outputs_ = tensor_infos(out->session_->outputs());
+  HONE_TRY(require_known_shapes(out->inputs_, request));
   HONE_TRY(require_known_types(out->inputs_, "input", out->where_));
   HONE_TRY(require_known_types(out->outputs_, "output", out->where_));
   out->profile_dir_ = options.profile_dir;

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <optional>
 
+#include "protocol/roles.h"
+
 namespace hone::protocol {
 
 namespace {
@@ -19,10 +21,13 @@ constexpr int64_t kDefaultOther = 16;
 using Symbols = std::map<std::string, int64_t>;
 
 bool is_image_side(const InputInfo& input, size_t axis) {
-  const auto& shape = *input.type.shape;
-  if (shape.size() != 4 || !model::is_floating(input.type.dtype)) return false;
-  const auto channels = [&](size_t at) { return shape[at].value == 1 || shape[at].value == 3; };
-  return channels(1) ? axis >= 2 : channels(3) && (axis == 1 || axis == 2);
+  const auto layout = image_layout(input.name, input.type);
+  return layout && (axis == layout->height || axis == layout->width);
+}
+
+// [2, ?, 128]: the state of a recurrent network, [layers, batch, width].
+bool is_state_batch(const model::Shape& shape, size_t axis) {
+  return shape.size() == 3 && axis == 1 && shape[0].known() && shape[2].known() && shape[1].symbol.empty();
 }
 
 // The value of "a + b + 1" when all parts are known.
@@ -46,12 +51,16 @@ std::optional<int64_t> sum_of(std::string_view text, const Symbols& symbols) {
   }
 }
 
-// "total_sequence_length" beside "past_sequence_length" and "sequence_length": the sum, as exporters mean it.
+// "total_sequence_length" beside "past_sequence_length" and "sequence_length", or "total" beside "past" and "seq": the
+// sum, as exporters mean it.
 std::optional<int64_t> total_of(const std::string& symbol, const Symbols& symbols) {
-  if (!symbol.starts_with("total_")) return std::nullopt;
-  const auto past = symbols.find("past_" + symbol.substr(6)), now = symbols.find(symbol.substr(6));
-  if (past == symbols.end() || now == symbols.end()) return std::nullopt;
-  return past->second + now->second;
+  if (!symbol.starts_with("total")) return std::nullopt;
+  std::optional<int64_t> past, now;
+  for (const auto& [name, value] : symbols) {
+    if (name.starts_with("past")) past = value;
+    if (name.starts_with("seq")) now = value;
+  }
+  return past && now ? std::optional(*past + *now) : std::nullopt;
 }
 
 std::optional<int64_t> implied(const std::string& symbol, const Symbols& symbols) {
@@ -62,7 +71,7 @@ std::optional<int64_t> implied(const std::string& symbol, const Symbols& symbols
 }
 
 // True when the symbol can only be known after others: it waits for them.
-bool waits(const std::string& symbol) { return symbol.find('+') != std::string::npos || symbol.starts_with("total_"); }
+bool waits(const std::string& symbol) { return symbol.find('+') != std::string::npos || symbol.starts_with("total"); }
 
 Symbols symbols_given(const std::vector<InputInfo>& inputs, const Shapes& shapes) {
   Symbols symbols;
@@ -79,6 +88,7 @@ Symbols symbols_given(const std::vector<InputInfo>& inputs, const Shapes& shapes
 int64_t default_dim(const InputInfo& input, size_t axis) {
   const std::string& symbol = (*input.type.shape)[axis].symbol;
   if (axis == 0 || symbol.find("batch") != std::string::npos) return kDefaultBatch;
+  if (is_state_batch(*input.type.shape, axis)) return kDefaultBatch;
   return is_image_side(input, axis) ? kDefaultSide : kDefaultOther;
 }
 

@@ -26,7 +26,7 @@ namespace {
 // What the walk from an input has seen.
 struct Evidence {
   std::optional<int64_t> lowest, limit;  // of the input's own values
-  std::string table;
+  std::string why;
   std::vector<int64_t> compared_with;
   bool other_use = false;   // it went into something else than comparisons
   bool one_minus = false;   // 1 - x: a mask of ones and zeros
@@ -94,10 +94,13 @@ class Walk {
   void index_into(const Place& place, ValueId table, int64_t axis) {
     const auto rows = known_dim(*place.graph, table, axis);
     if (!rows || *rows <= 0) return;
-    const int64_t limit = std::max<int64_t>(1, *rows - place.offset), lowest = std::max<int64_t>(0, -place.offset);
+    set_range(std::max<int64_t>(0, -place.offset), std::max<int64_t>(1, *rows - place.offset),
+              fmt::format("rows of '{}'", place.graph->value(table).name));
+  }
+  // The narrowest range seen wins.
+  void set_range(int64_t lowest, int64_t limit, const std::string& why) {
     if (evidence_.limit && *evidence_.limit <= limit) return;
-    evidence_.limit = limit, evidence_.lowest = lowest;
-    evidence_.table = place.graph->value(table).name;
+    evidence_.lowest = lowest, evidence_.limit = limit, evidence_.why = why;
   }
 
   void look_at(const Place& place, const Use& use) {
@@ -106,14 +109,24 @@ class Walk {
     if (look_for_index(place, node, use.slot) || look_for_mask(place, node, use.slot) ||
         look_for_shift(place, node, use.slot))
       return;
-    if (one_of(node.op_type, {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"})) {
-      const auto other = constant_scalar(*place.graph, node.input(use.slot == 0 ? 1 : 0));
-      if (other && node.op_type == "Equal")
-        evidence_.compared_with.push_back(static_cast<int64_t>(*other) - place.offset);
-      return;
-    }
+    if (one_of(node.op_type, {"Equal", "Greater", "Less", "GreaterOrEqual", "LessOrEqual"}))
+      return compare(place, node, node.input(use.slot == 0 ? 1 : 0));
     if (passes(node, use.slot)) return pass_on(place, node);
     evidence_.other_use = true;
+  }
+
+  // x == 16000: a choice; x == [0, 1, ..., 256]: a one-hot coding, so x is one of these.
+  void compare(const Place& place, const Node& node, ValueId other) {
+    const Tensor* constant = other == model::kNoValue ? nullptr : place.graph->constant(other);
+    const auto values =
+        constant == nullptr ? Result<std::vector<int64_t>>(std::vector<int64_t>{}) : constant->to_int64s();
+    if (node.op_type != "Equal" || !values || values->empty()) return;
+    if (values->size() == 1) {
+      evidence_.compared_with.push_back(values->front() - place.offset);
+      return;
+    }
+    const auto [least, most] = std::minmax_element(values->begin(), values->end());
+    set_range(*least - place.offset, *most + 1 - place.offset, "a one-hot coding");
   }
 
   static bool passes(const Node& node, int slot) {
@@ -138,8 +151,7 @@ class Walk {
       index_into(place, node.input(0), node.attribute_int("batch_dims", 0));
     } else if (node.op_type == "OneHot" && slot == 0) {
       const auto depth = constant_scalar(*place.graph, node.input(1));
-      if (depth)
-        evidence_.lowest = 0, evidence_.limit = static_cast<int64_t>(*depth) - place.offset, evidence_.table = "OneHot";
+      if (depth) set_range(0, static_cast<int64_t>(*depth) - place.offset, "a one-hot coding");
     } else if (node.op_type == "EmbedLayerNormalization" && slot < 2) {
       index_into(place, node.input(slot == 0 ? 2 : 4), 0);
     } else {
@@ -192,15 +204,6 @@ bool says(const std::string& name, std::initializer_list<std::string_view> words
                      [&](std::string_view word) { return lower.find(word) != std::string::npos; });
 }
 
-bool is_image(const model::Type& type) {
-  if (type.rank() != 4 || !(model::is_floating(type.dtype) || type.dtype == model::DType::kUint8)) return false;
-  const auto channels = [&](size_t axis) {
-    const auto& dim = (*type.shape)[axis];
-    return dim.value == 1 || dim.value == 3;
-  };
-  return channels(1) || channels(3);
-}
-
 Role mask_role(const Evidence& seen, std::string why) {
   const bool hides = seen.true_hides && !seen.true_keeps;
   return {Role::Kind::kMask, 0, 0, hides ? 0 : 1, std::move(why)};
@@ -211,9 +214,7 @@ Role integer_role(const std::string& name, const model::Type& type, const Eviden
   if (says(name, {"mask"})) return mask_role(seen, "by its name");
   if (seen.one_minus || seen.true_hides || seen.true_keeps) return mask_role(seen, "the graph uses it as a mask");
   if (says(name, {"position", "pos_id"})) return {kPosition, 0, seen.limit.value_or(0), 0, "by its name"};
-  if (seen.limit)
-    return {kIndex, std::min(seen.lowest.value_or(0), *seen.limit - 1), *seen.limit, 0,
-            fmt::format("rows of '{}'", seen.table)};
+  if (seen.limit) return {kIndex, std::min(seen.lowest.value_or(0), *seen.limit - 1), *seen.limit, 0, seen.why};
   if (says(name, {"length", "_len", "len_", "seqlen"}) && type.rank() <= 1) return {kLength, 0, 0, 0, "by its name"};
   if (!seen.compared_with.empty() && !seen.other_use)
     return {kChoice, 0, 0, seen.compared_with.front(), "the graph compares it with this"};
@@ -223,12 +224,23 @@ Role integer_role(const std::string& name, const model::Type& type, const Eviden
 
 }  // namespace
 
+std::optional<ImageLayout> image_layout(const std::string& name, const model::Type& type) {
+  const bool pixels = model::is_floating(type.dtype) || type.dtype == model::DType::kUint8;
+  if (type.rank() != 4 || !pixels || says(name, {"past", "cache", "key", "value"})) return std::nullopt;
+  const auto& shape = *type.shape;
+  const auto channels = [&](size_t at) { return shape[at].value == 1 || shape[at].value == 3; };
+  const auto side = [&](size_t at) { return !shape[at].known() || shape[at].value >= 8; };
+  if (channels(1) && side(2) && side(3)) return ImageLayout{2, 3};
+  if (channels(3) && side(1) && side(2)) return ImageLayout{1, 2};
+  return std::nullopt;
+}
+
 Role role_of(const Graph& graph, ValueId input) {
   const model::Value& value = graph.value(input);
   Evidence seen;
   Walk(seen).from(graph, input);
   if (value.type.dtype == model::DType::kBool) return mask_role(seen, "bool");
-  if (is_image(value.type)) return {Role::Kind::kImage, 0, 0, 0, "rank 4 with 1 or 3 channels"};
+  if (image_layout(value.name, value.type)) return {Role::Kind::kImage, 0, 0, 0, "rank 4 with 1 or 3 channels"};
   if (model::is_integer(value.type.dtype)) return integer_role(value.name, value.type, seen);
   if (model::is_floating(value.type.dtype)) {
     if (says(value.name, {"mask"})) return mask_role(seen, "by its name");

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,13 @@ struct Role {
   int64_t lowest = 0, limit = 0, value = 1;
   std::string why;  // a clause for the note: "rows of 'embeddings.weight'"
 };
+
+// Where an input of rank 4 has its sides, when it looks like an image: 1 or 3 channels, sides of at least 8 or open,
+// and not named like a key/value cache.
+struct ImageLayout {
+  size_t height = 2, width = 3;
+};
+std::optional<ImageLayout> image_layout(const std::string& name, const model::Type& type);
 
 Role role_of(const model::Graph& graph, model::ValueId input);
 

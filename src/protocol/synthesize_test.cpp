@@ -96,6 +96,27 @@ TEST(Synthesize, UnknownDimsGetStatedDefaults) {
   EXPECT_THAT(values(data, "image"), Each(AllOf(Ge(0), Lt(1))));
 }
 
+TEST(Synthesize, OneHotByComparisonIsARange) {
+  const auto data = made("(int32[1, n] x) => (bool[1, n, 3] y) <int32[3] classes = {0, 1, 2}, int64[1] axes = {2}>",
+                         "u = Unsqueeze(x, axes) y = Equal(u, classes)", {{"x", {1, 64}}});
+  EXPECT_THAT(values(data, "x"), AllOf(Each(AllOf(Ge(0), Lt(3))), Contains(2)));
+}
+
+TEST(Synthesize, KeyValueCachesOfOneHeadAreNoImages) {
+  const auto data = made(
+      "(float[batch, 1, past, 8] past_key_0, int64[batch, total] mask, int64[batch, seq] ids) => (float[batch, 1, "
+      "past, 8] y, int64[batch, total] m, int64[batch, seq] i)",
+      "y = Relu(past_key_0) m = Identity(mask) i = Identity(ids)");
+  EXPECT_THAT(shapes_of(data).at("past_key_0"), ElementsAre(1, 1, 16, 8));
+  EXPECT_THAT(shapes_of(data).at("mask"), ElementsAre(1, 32)) << "past + seq";
+  EXPECT_THAT(values(data, "past_key_0"), Contains(Lt(0)));
+}
+
+TEST(Synthesize, UnnamedMiddleDimOfARecurrentStateIsTheBatch) {
+  EXPECT_THAT(shapes_of(made("(float[2, ?, 128] state) => (float[2, ?, 128] y)", "y = Relu(state)")).at("state"),
+              ElementsAre(2, 1, 128));
+}
+
 TEST(Synthesize, UnknownRankAsksForAShape) {
   auto model =
       Model::from_text("<ir_version: 8, opset_import: [\"\" : 17]> g (float[] x) => (float[] y) { y = Relu(x) }");

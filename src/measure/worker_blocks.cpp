@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "measure/coordinator.h"
+#include "measure/topology.h"
 
 namespace hone::measure {
 
@@ -62,9 +63,10 @@ std::map<int, ProcessTime> all_process_times() {
 std::vector<int> cpus_of(const Bench& bench) {
   if (!bench.cpus.empty() || bench.protocol.threads <= 0) return bench.cpus;
   std::vector<int> cpus = worker::usable_cpus();
-  const size_t wanted = static_cast<size_t>(bench.protocol.threads);
-  if (cpus.size() <= wanted) return {};
-  cpus.resize(wanted);
+  if (static_cast<int>(cpus.size()) <= bench.protocol.threads) return {};
+  const auto near_ones = pin_set(read_topology(cpus), bench.protocol.threads);
+  if (!near_ones.empty()) return near_ones;
+  cpus.resize(static_cast<size_t>(bench.protocol.threads));
   return cpus;
 }
 

@@ -35,7 +35,8 @@ Result<std::string> read_file(const fs::path& path) {
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path) {
   std::shared_ptr<MappedFile> file(new MappedFile);
   file->path_ = path;
-  file->descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  // Not blocking: a named pipe would wait for a writer. On regular files the flag has no effect.
+  file->descriptor_ = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file->descriptor_ < 0) return fail(errno_error("can't open file", path, ErrorKind::kBadInput));
   struct stat info {};
   if (::fstat(file->descriptor_, &info) != 0) return fail(errno_error("can't read file", path, ErrorKind::kBadInput));

@@ -40,11 +40,10 @@ std::string reproduce_script(const Record& record) {
       "#!/bin/sh\n# Compares the best of this run with the original, as the run did. Needs `hone` in PATH.\n";
   for (const Trial* t : record.chain(best->number))
     text += fmt::format("# kept: trial {} {}: {}\n", t->number, t->title(), t->summary);
-  const std::string model = best->configuration.model.filename().string();
   text += fmt::format(
       "cd \"$(dirname \"$0\")\" || exit 1\nexec hone bench '{}' --config ../{}/settings.json \\\n"
       "  --vs '{}' --vs-config settings.json --data ../{} --seed {} \"$@\"\n",
-      record.plan.model.string(), record.baseline()->dir, model, kSamples, record.plan.seed);
+      record.plan.model.string(), record.baseline()->dir, best_model_name(record), kSamples, record.plan.seed);
   return text;
 }
 
@@ -53,7 +52,10 @@ std::string reproduce_script(const Record& record) {
 Status link_or_copy(const fs::path& from, const fs::path& to) {
   std::error_code code;
   fs::create_hard_link(from, to, code);
-  if (!code) return {};
+  return code ? copy_bytes(from, to) : Status{};
+}
+
+Status copy_bytes(const fs::path& from, const fs::path& to) {
   auto source = HONE_TRY(MappedFile::open(from));
   AtomicFile file = HONE_TRY(AtomicFile::create(to));
   HONE_TRY(file.write(source->bytes()));
@@ -72,17 +74,21 @@ Status link_over(const fs::path& twin, const fs::path& path) {
   return {};
 }
 
-Status publish_best(const Record& record, const std::function<Status(const fs::path& folder)>& copy_model) {
+std::string best_model_name(const Record& record) {
+  return "model" + record.best()->configuration.model.extension().string();
+}
+
+Status publish_best(const Record& record, const std::function<Status(const fs::path& to)>& copy_model) {
   const fs::path target = record.folder / kBest;
   fs::path made = target;
   made += ".tmp";
   HONE_TRY(remove_folder(made));
   HONE_TRY(make_directories(made));
-  HONE_TRY(copy_model(made));
+  HONE_TRY(copy_model(made / best_model_name(record)));
   const Trial* best = record.best();
   Json settings = {{"schema", "hone.settings/1"},
                    {"engine", best->configuration.engine},
-                   {"model", best->configuration.model.filename().string()},
+                   {"model", best_model_name(record)},
                    {"settings", best->configuration.settings}};
   HONE_TRY(write_file(made / "settings.json", dump_json(settings)));
   HONE_TRY(write_file(made / "reproduce.sh", reproduce_script(record)));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 
 #include "base/file.h"
 #include "base/result.h"
@@ -11,10 +12,14 @@
 
 namespace hone::run {
 
-// `copy_model(folder)` puts the model of the best (with external data) into `folder`.
-Status publish_best(const Record& record, const std::function<Status(const fs::path& folder)>& copy_model);
+// "model.onnx": what the deployed model is called in best/, whatever the original's name.
+std::string best_model_name(const Record& record);
+// `copy_model(to)` puts the model of the best (with external data) there.
+Status publish_best(const Record& record, const std::function<Status(const fs::path& to)>& copy_model);
 
-// Copies a file by hard link where the file system can, else byte by byte; synced.
+// Byte by byte, synced.
+Status copy_bytes(const fs::path& from, const fs::path& to);
+// By hard link where the file system can.
 Status link_or_copy(const fs::path& from, const fs::path& to);
 // Replaces `path` by a hard link to `twin`, a file with the same content; where links don't work, leaves it alone.
 Status link_over(const fs::path& twin, const fs::path& path);

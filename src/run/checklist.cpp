@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "run/best.h"
 #include "run/layout.h"
 #include "run/trial_files.h"
 
@@ -99,7 +100,7 @@ void check_delivery(const Record& record, List& list) {
   for (const char* name : {"settings.json", "reproduce.sh", "sha256sums"})
     list.item(std::string("best/") + name, is_there(best / name), "missing");
   const Trial* trial = record.best();
-  const bool model = trial != nullptr && is_there(best / trial->configuration.model.filename());
+  const bool model = trial != nullptr && is_there(best / best_model_name(record));
   list.item("deployable model", model, "best/ holds no model");
   const Result<std::string> sha = sha256_of_file(record.plan.model);
   list.item("original untouched", sha && *sha == record.model_sha256,

@@ -31,6 +31,9 @@ Json gate_json(const accuracy::Gate& gate) {
   if (gate.min_cosine) out["min_cosine"] = *gate.min_cosine;
   if (gate.topk) out["topk"] = *gate.topk;
   if (!gate.quality_command.empty()) out["quality_command"] = gate.quality_command;
+  if (gate.quality_lower_is_better) out["quality_lower_is_better"] = true;
+  if (gate.quality_reference) out["quality_reference"] = *gate.quality_reference;
+  out["quality_loss"] = gate.quality_loss;
   return out;
 }
 
@@ -41,6 +44,9 @@ accuracy::Gate gate_from(const Json& value) {
   if (value.contains("min_cosine")) gate.min_cosine = value.at("min_cosine").get<double>();
   if (value.contains("topk")) gate.topk = value.at("topk").get<double>();
   gate.quality_command = value.value("quality_command", std::string());
+  gate.quality_lower_is_better = value.value("quality_lower_is_better", false);
+  if (value.contains("quality_reference")) gate.quality_reference = value.at("quality_reference").get<double>();
+  gate.quality_loss = value.value("quality_loss", gate.quality_loss);
   return gate;
 }
 

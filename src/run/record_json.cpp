@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cmath>
 
+#include "run/best.h"
 #include "run/checklist.h"
 #include "run/record.h"
 
@@ -87,9 +88,10 @@ Json best_json(const Record& record) {
   for (const Trial* t : record.chain(best->number)) chain.push_back(t->title());
   const bool published = record.progress == Progress::kFinished;
   return {{"trial", best->number},
-          {"model", published ? Json("best/" + best->configuration.model.filename().string()) : Json(nullptr)},
+          {"model", published ? Json("best/" + best_model_name(record)) : Json(nullptr)},
           {"engine", best->configuration.engine},
-          {"settings", best->configuration.settings},
+          {"settings", published ? Json("best/settings.json") : Json(nullptr)},
+          {"values", best->configuration.settings},
           {"changes", std::move(chain)}};
 }
 

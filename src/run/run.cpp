@@ -49,6 +49,18 @@ Status require_ours_or_empty(const fs::path& folder) {
   return {};
 }
 
+// Models and their external data below a trial's folder (an ablation has one folder for each change it applies).
+std::vector<fs::path> model_files(const fs::path& folder) {
+  std::error_code code;
+  std::vector<fs::path> files;
+  for (auto it = fs::recursive_directory_iterator(folder, code); !code && it != fs::recursive_directory_iterator();
+       it.increment(code))
+    if (it->is_regular_file(code) && (it->path().extension() == ".onnx" || it->path().extension() == ".data"))
+      files.push_back(it->path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
 std::string stale_text(const LockOwner& owner) {
   return "the lock of a hone that is gone was broken (" + to_text(owner) + ")";
 }
@@ -238,12 +250,7 @@ Status Run::begin_again(const Trial& trial) {
 Status Run::add_artifacts(const Trial& trial, std::vector<Artifact>* made) {
   const std::vector<Artifact> known = HONE_TRY(journal_.artifacts());
   std::error_code code;
-  std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder() / trial.dir, code))
-    if (entry.is_regular_file() && (entry.path().extension() == ".onnx" || entry.path().extension() == ".data"))
-      files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  for (const fs::path& file : files) {
+  for (const fs::path& file : model_files(folder() / trial.dir)) {
     Artifact artifact{portable(file, folder()).string(), trial.number, HONE_TRY(sha256_of_file(file)),
                       static_cast<int64_t>(fs::file_size(file, code))};
     const auto twin = std::find_if(known.begin(), known.end(), [&](const Artifact& a) {
@@ -336,7 +343,7 @@ Status Run::final_measured(const Trial& given, const std::vector<measure::BlockR
   return put(trial, "final", [&](Transaction& t) { t.comparison(trial.number, "final", *trial.comparison, blocks); });
 }
 
-Status Run::finished(const std::function<Status(const fs::path& best)>& copy_model) {
+Status Run::finished(const std::function<Status(const fs::path& to)>& copy_model) {
   HONE_TRY(publish_best(record_, copy_model));
   if (at_point) at_point("best: files");
   record_.ended = utc_now_iso8601();
@@ -361,10 +368,7 @@ Status Run::drop_models() {
     if (t.state != State::kJudged || t.number == 0) continue;
     if (t.kept() && !(finished && record_.plan.keep == Keep::kLogs)) continue;
     std::error_code code;
-    std::vector<fs::path> models;
-    for (const auto& entry : fs::directory_iterator(folder() / t.dir, code))
-      if (entry.path().extension() == ".onnx" || entry.path().extension() == ".data") models.push_back(entry.path());
-    for (const fs::path& model : models) {
+    for (const fs::path& model : model_files(folder() / t.dir)) {
       fs::remove(model, code);
       if (code) return fail(io_error("can't remove a model (" + code.message() + ")", model.string()));
     }

@@ -65,7 +65,7 @@ class Run {
   Status stopped(std::vector<Stop> stops, std::vector<change::Proposal> open);
   Status final_measured(const Trial& trial, const std::vector<measure::BlockRow>& blocks);
   // best/, manifest, tables; then progress = finished.
-  Status finished(const std::function<Status(const fs::path& best)>& copy_model);
+  Status finished(const std::function<Status(const fs::path& to)>& copy_model);
   Status note(std::string kind, std::string text);
   void plan(std::vector<Planned> planned) { record_.planned = std::move(planned); }
 

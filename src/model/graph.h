@@ -161,6 +161,8 @@ class Graph {
   // nor a graph output itself; else returns false and nothing is changed (the caller keeps an Identity).
   // The node that produces `to` keeps reading `from`, so a node can be put behind a value: add it, then replace.
   bool replace_uses(ValueId from, ValueId to);
+  // Makes a value a graph output too, after those there are; nothing changes when it is one already.
+  void add_output(ValueId id);
   void set_type(ValueId id, Type type);
   // Removes initializers and values that nothing reads (never graph inputs or outputs, nor what a quantization
   // annotation names), in subgraphs too; takes note of captures that edits inside subgraphs have ended. Returns how

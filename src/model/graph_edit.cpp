@@ -63,6 +63,14 @@ void Graph::set_type(ValueId id, Type type) {
   values_[static_cast<size_t>(id)].type = std::move(type);
 }
 
+void Graph::add_output(ValueId id) {
+  HONE_CHECK(value_alive(id), "{}", id);
+  Value& v = values_[static_cast<size_t>(id)];
+  if (v.is_output) return;
+  v.is_output = true;
+  outputs_.push_back(id);
+}
+
 void Graph::add_use(ValueId value, Use use) {
   if (value == kNoValue) return;
   HONE_CHECK(value_alive(value), "{}", value);

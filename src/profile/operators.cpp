@@ -63,9 +63,10 @@ Operators operators(const Profile& profile) {
         rows.try_emplace({kernel.name, kernel.type, kernel.shapes, kernel.output_shapes}, result.rows.size());
     if (is_new)
       result.rows.push_back({kernel.node, kernel.name, kernel.type, kernel.shapes, kernel.dtypes, kernel.output_shapes,
-                             kernel.output_dtypes, 0, 0, kernel.start_ns});
+                             kernel.output_dtypes, 0, 0, 0, kernel.start_ns});
     result.rows[row->second].calls += 1;
     result.rows[row->second].self_ns += kernel.self_ns;
+    result.rows[row->second].children += kernel.children;
     result.kernel_ns += kernel.self_ns;
   }
   for (int32_t step : result.steps) result.wall_ns += profile.steps[step].duration_ns;

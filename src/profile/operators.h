@@ -17,6 +17,7 @@ struct Operator {
   StringId node = 0, name = 0, type = 0, shapes = 0, dtypes = 0, output_shapes = 0, output_dtypes = 0;
   int64_t calls = 0;           // in all chosen inferences
   int64_t self_ns = 0;         // in all chosen inferences
+  int64_t children = 0;        // kernels directly inside them
   int64_t first_start_ns = 0;  // of its first kernel: tables can be shown in order of execution
 };
 

@@ -102,6 +102,7 @@ void mark_nested(Profile& profile) {
   for (size_t i = 0; i < kernels.size(); ++i) {
     Kernel& kernel = kernels[i];
     kernel.self_ns = kernel.duration_ns;
+    kernel.children = 0;
     auto& open = open_by_stream[kernel.stream];
     const int64_t end = kernel.start_ns + kernel.duration_ns;
     auto contains = [&](const Kernel& outer) {
@@ -112,6 +113,7 @@ void mark_nested(Profile& profile) {
     if (!open.empty()) {
       Kernel& outer = kernels[open.back()];
       outer.self_ns -= std::min(outer.self_ns, kernel.duration_ns);
+      outer.children += 1;
     }
     open.push_back(i);
   }

@@ -55,8 +55,9 @@ struct Kernel {
   StringId shapes = 0;  // of the inputs: "1x384x768,768x768"; a scalar is ""
   StringId dtypes = 0;  // of the inputs: "float32,float32"
   StringId output_shapes = 0, output_dtypes = 0;
-  int32_t stream = 0;  // stream or thread
-  int32_t step = -1;   // iteration, -1 unknown
+  int32_t stream = 0;    // stream or thread
+  int32_t step = -1;     // iteration, -1 unknown
+  int32_t children = 0;  // kernels directly inside it; mark_nested() sets it
 };
 
 // A host-side interval that is not a kernel (one inference, framework work).
@@ -87,8 +88,8 @@ struct Profile {
 // Reads any supported profile, sniffed by content. A file that is cut off is read as far as it goes, with a note.
 Result<Profile> read(const fs::path& path);
 
-// Orders kernels by start (the longer first among equals), and sets self_ns: kernels of one stream and step that lie
-// inside another are its children. Readers call it last.
+// Orders kernels by start (the longer first among equals), and sets self_ns and children: kernels of one stream and
+// step that lie inside another are its children. Readers call it last.
 void mark_nested(Profile& profile);
 
 }  // namespace hone::profile

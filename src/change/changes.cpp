@@ -57,9 +57,15 @@ std::string Proposal::key() const {
 }
 
 Json Proposal::to_json() const {
-  return {{"change", change},       {"params", params},           {"hypothesis", hypothesis},
-          {"finding", finding},     {"predicted", predicted},     {"upper_bound", upper_bound},
-          {"chance", chance},       {"cost_seconds", cost_seconds}, {"class", accuracy::to_text(accuracy)}};
+  return {{"change", change},
+          {"params", params},
+          {"hypothesis", hypothesis},
+          {"finding", finding},
+          {"predicted", predicted},
+          {"upper_bound", upper_bound},
+          {"chance", chance},
+          {"cost_seconds", cost_seconds},
+          {"class", accuracy::to_text(accuracy)}};
 }
 
 Result<Proposal> Proposal::from_json(const Json& value) {

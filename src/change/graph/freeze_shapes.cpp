@@ -7,7 +7,9 @@
 namespace hone::change {
 
 const Change& freeze_shapes_change() {
-  static const GraphChange change({"freeze-shapes", Kind::kGraph, accuracy::Class::kExact,
+  static const GraphChange change({"freeze-shapes",
+                                   Kind::kGraph,
+                                   accuracy::Class::kExact,
                                    "open dimensions -> the Protocol's, with constants folded",
                                    {"dynamic_shapes_fixed_data", "constant_shape_arithmetic"}},
                                   exact_rules(), /*freeze=*/true, /*chance=*/0.35);

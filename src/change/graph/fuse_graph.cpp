@@ -16,7 +16,9 @@ std::vector<const Rule*> rules_left_for_us() {
 }  // namespace
 
 const Change& fuse_graph_change() {
-  static const GraphChange change({"fuse-graph", Kind::kGraph, accuracy::Class::kReassociating,
+  static const GraphChange change({"fuse-graph",
+                                   Kind::kGraph,
+                                   accuracy::Class::kReassociating,
                                    "exported chains of small nodes -> fused operators",
                                    {"unfused_attention", "unfused_norm", "unfused_activation", "unfused_batchnorm"}},
                                   rules_left_for_us(), /*freeze=*/false, /*chance=*/0.4);

@@ -18,7 +18,8 @@ size_t open_inputs(const Context& context) {
   const model::Graph& graph = context.model.graph();
   for (model::ValueId id : graph.inputs()) {
     const model::Value& value = graph.value(id);
-    if (context.shapes.contains(value.name) && value.type.kind == model::TypeKind::kTensor && !value.type.dims()) ++open;
+    if (context.shapes.contains(value.name) && value.type.kind == model::TypeKind::kTensor && !value.type.dims())
+      ++open;
   }
   return open;
 }
@@ -28,7 +29,8 @@ std::string rewrite_log(const RewriteReport& report) {
   for (const RuleReport& rule : report.rules) {
     if (rule.fired > 0) log += fmt::format("{}: fired {}\n", rule.id, rule.fired);
     for (const std::string& site : rule.sites) log += fmt::format("  at {}\n", site);
-    for (const Refusal& refusal : rule.refused) log += fmt::format("{}: refused {}: {}\n", rule.id, refusal.node, refusal.why);
+    for (const Refusal& refusal : rule.refused)
+      log += fmt::format("{}: refused {}: {}\n", rule.id, refusal.node, refusal.why);
   }
   return log;
 }
@@ -84,7 +86,9 @@ std::vector<Proposal> GraphChange::propose(const Context& context, std::string* 
   p.chance = chance_;
   p.cost_seconds = 10;
   // What a rewrite can gain is bounded by the time of what it touches; without a finding, by the share of nodes.
-  double bound = before > 0 ? 1.0 + 0.5 * (static_cast<double>(before) - static_cast<double>(after)) / static_cast<double>(before) : 1.0;
+  double bound =
+      before > 0 ? 1.0 + 0.5 * (static_cast<double>(before) - static_cast<double>(after)) / static_cast<double>(before)
+                 : 1.0;
   for (const std::string& id : info_.findings)
     if (const diagnose::Finding* finding = context.diagnosis.find(id)) {
       bound = std::max(bound, finding->upper_bound);
@@ -105,7 +109,8 @@ Result<Applied> GraphChange::apply(const Proposal&, const Context& context, cons
   applied.nodes_after = static_cast<int64_t>(result.report.nodes_after);
   applied.summary = fmt::format("{}: {} -> {} nodes", info_.id, applied.nodes_before, applied.nodes_after);
   applied.export_log = rewrite_log(result.report);
-  applied.patch = fmt::format("-{}\n+{}\n", counted(applied.nodes_before, "node"), counted(applied.nodes_after, "node"));
+  applied.patch =
+      fmt::format("-{}\n+{}\n", counted(applied.nodes_before, "node"), counted(applied.nodes_after, "node"));
   for (const RuleReport& rule : result.report.rules)
     if (rule.fired > 0) applied.patch += fmt::format("+{} x{}\n", rule.id, rule.fired);
   return applied;
@@ -132,8 +137,8 @@ std::vector<const Change*> single_rule_changes() {
     for (const Rule* rule : all_rules()) {
       const RuleInfo& info = rule->info();
       list.push_back(std::make_unique<GraphChange>(
-          ChangeInfo{std::string(info.id), Kind::kGraph, info.accuracy, fmt::format("{} -> {}", info.before, info.after),
-                     findings_of(info.id)},
+          ChangeInfo{std::string(info.id), Kind::kGraph, info.accuracy,
+                     fmt::format("{} -> {}", info.before, info.after), findings_of(info.id)},
           std::vector<const Rule*>{rule}));
     }
     return list;

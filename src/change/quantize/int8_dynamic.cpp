@@ -224,8 +224,9 @@ class Int8Dynamic final : public Change {
     const auto files = HONE_TRY(copy.save(folder / "model.onnx"));
     applied.configuration = context.best;
     applied.configuration.model = files.front();
-    applied.summary = fmt::format("{} of {} in int8{}", quantized, counted(static_cast<long long>(layers.size()), "layer"),
-                                  options.seven_bit ? ", 7 bits (no VNNI)" : "");
+    applied.summary =
+        fmt::format("{} of {} in int8{}", quantized, counted(static_cast<long long>(layers.size()), "layer"),
+                    options.seven_bit ? ", 7 bits (no VNNI)" : "");
     applied.patch = applied.export_log;
     return applied;
   }

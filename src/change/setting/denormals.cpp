@@ -8,7 +8,7 @@ namespace {
 
 std::vector<Proposal> propose(const Context& context, [[maybe_unused]] std::string* why_not) {
   const diagnose::Finding* finding = context.diagnosis.find("denormals");
-  return {set("denormals_as_zero", "true", "arithmetic on subnormal numbers is done in microcode",
+  return {set("denormals_as_zero", "on", "arithmetic on subnormal numbers is done in microcode",
               finding != nullptr ? Expectation{1.1, finding->upper_bound, 0.5} : Expectation{1.0, 1.03, 0.03})};
 }
 

@@ -20,7 +20,7 @@ std::vector<Proposal> propose(const Context& context, [[maybe_unused]] std::stri
     return {};
   }
   const bool bound = context.diagnosis.find("weight_bandwidth_bound") != nullptr;
-  return {set("process.huge_pages", "true", "weights in 2 MiB pages need fewer TLB entries",
+  return {set("process.huge_pages", "on", "weights in 2 MiB pages need fewer TLB entries",
               bound ? Expectation{1.07, 1.15, 0.7} : Expectation{1.01, 1.05, 0.15})};
 }
 

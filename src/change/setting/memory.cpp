@@ -8,9 +8,8 @@ namespace {
 
 std::vector<Proposal> propose(const Context& context, [[maybe_unused]] std::string* why_not) {
   (void)context;
-  return {
-      set("memory_pattern", "false", "malloc reuses warm memory where the plan takes cold memory", {1.0, 1.05, 0.05}),
-      set("memory_arena", "false", "malloc reuses warm memory where the arena takes cold memory", {1.0, 1.05, 0.05})};
+  return {set("memory_pattern", "off", "malloc reuses warm memory where the plan takes cold memory", {1.0, 1.05, 0.05}),
+          set("memory_arena", "off", "malloc reuses warm memory where the arena takes cold memory", {1.0, 1.05, 0.05})};
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ std::vector<Proposal> propose(const Context& context, [[maybe_unused]] std::stri
   (void)context;
   return {
       set("performance_hint", "throughput", "the plugin picks other tilings and stream pinning", {1.01, 1.15, 0.05}),
-      set("enable_cpu_pinning", "true", "threads that stay on a core keep its cache", {1.01, 1.15, 0.1})};
+      set("enable_cpu_pinning", "on", "threads that stay on a core keep its cache", {1.01, 1.15, 0.1})};
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 std::vector<Proposal> propose(const Context& context, [[maybe_unused]] std::string* why_not) {
   const diagnose::Finding* outside = context.diagnosis.find("outside_kernel_time");
-  return {set("output_binding", "true", "kept buffers cost no allocation and no page faults",
+  return {set("output_binding", "on", "kept buffers cost no allocation and no page faults",
               outside != nullptr ? Expectation{1.03, outside->upper_bound, 0.3} : Expectation{1.005, 1.03, 0.1})};
 }
 

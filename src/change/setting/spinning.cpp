@@ -12,8 +12,8 @@ std::vector<Proposal> propose(const Context& context, [[maybe_unused]] std::stri
     *why_not = "one thread has no idle others";
     return {};
   }
-  return {set("intra_op_spinning", "false", "sleeping threads leave power and cache to the working one",
-              {0.9, 1.02, 0.03})};
+  return {
+      set("intra_op_spinning", "off", "sleeping threads leave power and cache to the working one", {0.9, 1.02, 0.03})};
 }
 
 }  // namespace

@@ -1,0 +1,113 @@
+// hone doctor: what this machine has, what is missing and how to get it, and how small a gain can be proven here.
+// SPDX-License-Identifier: Apache-2.0
+#include <fmt/format.h>
+
+#include "base/machine.h"
+#include "base/text.h"
+#include "cli/command.h"
+#include "cli/progress.h"
+#include "diagnose/peaks.h"
+#include "measure/calibrate.h"
+
+namespace hone::cli {
+
+namespace {
+
+struct Flags {
+  bool fresh = false;
+  double calibrate_s = 0;
+};
+
+Json engines_json() {
+  Json out = Json::array();
+  for (const engine::Engine* engine : engine::all_engines()) {
+    const engine::Capabilities c = engine->probe();
+    if (engine->id() == "fake" && std::getenv("HONE_FAKE_ENGINE") == nullptr) continue;
+    out.push_back({{"id", engine->id()},
+                   {"available", c.available},
+                   {"version", c.version},
+                   {"reason", c.reason},
+                   {"details", c.details}});
+  }
+  return out;
+}
+
+void print_machine(const MachineId& id, const diagnose::Machine& peaks) {
+  fmt::print("machine\n  CPU       {}, {} ({} NUMA node{})\n", id.cpu, counted(id.cores, "core"), id.numa_nodes,
+             id.numa_nodes == 1 ? "" : "s");
+  fmt::print("  features  {}\n  memory    {}, L2 {}, L3 {}\n", fmt::join(id.features, " "),
+             bytes_text(static_cast<double>(id.memory_bytes)), bytes_text(static_cast<double>(id.l2_bytes)),
+             bytes_text(static_cast<double>(id.l3_bytes)));
+  fmt::print("  kernel    {}, governor {}\n", id.kernel, id.governor);
+  fmt::print(
+      "  peaks     float32 {:.0f} GFLOP/s ({:.0f} on one core), bfloat16 {:.0f}, int8 {:.0f} GOP/s, memory {:.1f} "
+      "GB/s\n",
+      peaks.gflops_f32, peaks.gflops_f32_one, peaks.gflops_bf16, peaks.gops_int8, peaks.bandwidth_gbs);
+}
+
+Result<measure::MachineReport> calibrated(const Flags& flags, const Global& global) {
+  Progress progress("watching the CPUs", !global.quiet);
+  measure::CalibrateOptions options;
+  options.seconds = flags.calibrate_s;
+  options.cpus = cpus_for(global.threads);
+  options.cancelled = interrupted_by_signal;
+  options.on_progress = [&](double share) { progress.show(fmt::format("{:.0f} %", share * 100)); };
+  return measure::calibrate_machine(options);
+}
+
+void print_places(const measure::MachineReport& report) {
+  fmt::print("\nplaces, {} canaries in {:.0f} s\n", report.canaries, report.seconds);
+  for (const measure::PlaceSeen& place : report.places)
+    fmt::print("  {:<8} {:>5.1f} % of the time, ping {:.0f} ns, FMA {:.3f} ms, longest stay {:.1f} s\n", place.name,
+               place.share * 100, place.ping_ns, place.fma_ms, place.longest_s);
+  for (const std::string& warning : report.warnings) fmt::print("  warning: {}\n", warning);
+}
+
+Result<int> run(const Flags& flags, const Global& global) {
+  const MachineId id = machine_id();
+  const diagnose::Machine peaks = HONE_TRY(flags.fresh ? diagnose::measure_machine() : diagnose::machine_peaks());
+  const Json engines = engines_json();
+  std::optional<measure::MachineReport> calibration;
+  if (flags.calibrate_s > 0) calibration = HONE_TRY(calibrated(flags, global));
+  if (global.json) {
+    Json machine = peaks.to_json();
+    machine["kernel"] = id.kernel;
+    machine["governor"] = id.governor;
+    machine["numa_nodes"] = id.numa_nodes;
+    Json document = {{"machine", machine}, {"engines", engines}};
+    document["calibration"] = calibration ? calibration->to_json() : Json(nullptr);
+    if (!calibration) document["calibration_reason"] = "not asked for: --calibrate 30";
+    print_document("doctor", std::move(document));
+    return 0;
+  }
+  print_machine(id, peaks);
+  fmt::print("\nengines\n");
+  for (const Json& engine : engines) {
+    const bool available = engine["available"];
+    fmt::print("  {:<12} {}\n", engine["id"].get<std::string>(),
+               available ? engine["version"].get<std::string>() : "missing: " + engine["reason"].get<std::string>());
+    for (const Json& detail : engine["details"]) fmt::print("               {}\n", detail.get<std::string>());
+  }
+  if (calibration)
+    print_places(*calibration);
+  else
+    fmt::print("\n`hone doctor --calibrate 30` looks for 30 s where the hypervisor puts the CPUs.\n");
+  return 0;
+}
+
+Action declare(CLI::App& app, Global& global) {
+  auto flags = std::make_shared<Flags>();
+  app.add_flag("--fresh", flags->fresh, "measure the peaks again instead of reading the cache");
+  app.add_option("--calibrate", flags->calibrate_s, "watch the placement of CPUs for so many seconds")
+      ->check(CLI::Range(1.0, 3600.0))
+      ->type_name("SECONDS");
+  return [flags, &global]() { return run(*flags, global); };
+}
+
+}  // namespace
+
+extern const Command doctor_command;
+const Command doctor_command = {"doctor", "what this machine has, and what it can prove",
+                                "  hone doctor\n  hone doctor --calibrate 30 --json", declare};
+
+}  // namespace hone::cli

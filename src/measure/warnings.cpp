@@ -124,8 +124,8 @@ void Observations::say_load(const Facts& facts, std::vector<std::string>* out) c
 
 void Observations::say_frequency(std::vector<std::string>* out) const {
   if (std::fabs(frequency_change_) > kFrequencyChange)
-    out->push_back(fmt::format("the clock frequency changed: fixed work took {:+.0f} % of its first time",
-                               frequency_change_ * 100));
+    out->push_back(fmt::format("the clock frequency changed: fixed work took up to {:.0f} % {} time than at first",
+                               std::fabs(frequency_change_) * 100, frequency_change_ > 0 ? "more" : "less"));
 }
 
 void Observations::say_tail(const Facts& facts, std::vector<std::string>* out) const {

@@ -91,7 +91,7 @@ TEST(Reports, AreWrittenWholeIntoTheRunFolder) {
   record.folder = folder->path();
   const auto files = write_reports(record);
   ASSERT_TRUE(files) << files.error().line();
-  for (const fs::path& file : *files) EXPECT_GT(fs::file_size(file), 50u) << file;
+  for (const fs::path& file : *files) EXPECT_GT(fs::file_size(file), 40u) << file;
 }
 
 TEST(Reports, OfAnUnfinishedRunSayWhatIsMissing) {

@@ -136,16 +136,22 @@ std::optional<SettingCode> openvino_setting_code(const std::string& id, const st
       {"enable_cpu_pinning", "ENABLE_CPU_PINNING"},
       {"enable_hyper_threading", "ENABLE_HYPER_THREADING"},
       {"scheduling_core_type", "SCHEDULING_CORE_TYPE"},
-      {"denormals_optimization", "CPU_DENORMALS_OPTIMIZATION"},
+      {"tbb_partitioner", "TBB_PARTITIONER"},
+      {"denormals_as_zero", "CPU_DENORMALS_OPTIMIZATION"},
       {"dynamic_quantization_group_size", "DYNAMIC_QUANTIZATION_GROUP_SIZE"},
-      {"kv_cache_precision", "KV_CACHE_PRECISION"}};
+      {"kv_cache_precision", "KV_CACHE_PRECISION"},
+      {"sparse_weights_decompression_rate", "CPU_SPARSE_WEIGHTS_DECOMPRESSION_RATE"}};
   const auto found = keys.find(id);
-  const std::string key = found != keys.end() ? found->second : id.starts_with("config.") ? id.substr(7) : "";
+  const std::string key = found != keys.end() ? found->second : id.starts_with("property.") ? id.substr(9) : "";
   if (key.empty()) return std::nullopt;
+  if (id == "performance_hint" && value == "none")
+    return SettingCode{"# performance_hint: none, OpenVINO's plain defaults", "// performance_hint: none"};
   std::string text = value;
-  if (id == "performance_hint")
+  if (id == "performance_hint" || id == "tbb_partitioner" || value == "auto")
     for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  if (id.starts_with("enable_") || id == "denormals_optimization") text = on(value) ? "YES" : "NO";
+  if (id == "scheduling_core_type")
+    text = value == "any" ? "ANY_CORE" : value == "pcore_only" ? "PCORE_ONLY" : "ECORE_ONLY";
+  if (id.starts_with("enable_") || id == "denormals_as_zero") text = on(value) ? "YES" : "NO";
   return SettingCode{fmt::format("config[{}] = {}", literal(key), literal(text)),
                      fmt::format("config[{}] = {};", literal(key), literal(text))};
 }

@@ -122,7 +122,7 @@ double value_of(const change::Proposal& proposal, double chance) {
 
 Choice choose(const std::vector<Candidate>& proposed, const run::Record& record) {
   Choice choice;
-  std::vector<Candidate> settings;
+  size_t settings = 0;
   for (const Candidate& candidate : proposed) {
     if (!wanted(candidate.proposal.change, record.plan) || closed(candidate, record)) continue;
     if (auto reason = reason_to_skip(candidate, record)) {
@@ -131,16 +131,20 @@ Choice choose(const std::vector<Candidate>& proposed, const run::Record& record)
     }
     run::Planned planned{candidate.proposal, candidate.kind, 0, 0, {}};
     planned.chance = updated_chance(candidate.proposal.chance, candidate, record);
-    if (const run::ScreenRow* s = candidate.kind == "setting" ? screen_of(candidate, record) : nullptr)
-      planned = screened(std::move(planned), s->speedup, record);
-    else if (candidate.kind == "setting")
-      settings.push_back(candidate);
+    if (candidate.kind == "setting") {
+      ++settings;
+      if (const run::ScreenRow* s = screen_of(candidate, record))
+        planned = screened(std::move(planned), s->speedup, record);
+      else
+        choice.to_screen.push_back(candidate);
+    }
     planned.value = value_of(planned.proposal, planned.chance);
     const bool hopeless = !planned.note.empty() && planned.proposal.upper_bound < kMinimumEffect;
     (hopeless ? choice.left_out : choice.open).push_back(std::move(planned));
   }
-  // One setting alone is tried as it is: a screen would only add to its cost.
-  if (settings.size() > 1) choice.to_screen = std::move(settings);
+  // One setting alone is tried as it is: a screen would only add to its cost. Those screened before count, so that a
+  // kill between two screens doesn't change what comes after.
+  if (settings <= 1) choice.to_screen.clear();
   std::stable_sort(choice.open.begin(), choice.open.end(),
                    [](const run::Planned& a, const run::Planned& b) { return a.value > b.value; });
   return choice;

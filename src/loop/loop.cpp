@@ -159,10 +159,9 @@ Result<Choice> Loop::choose_next() {
 
 Status Loop::skip(const Choice& choice) {
   for (const Skip& s : choice.skip) {
-    run::Trial trial =
-        HONE_TRY(run_.begin(s.candidate.proposal, s.candidate.kind, stage_of(s.candidate.proposal, diagnosis())));
-    trial.verdict = verdict::skipped(s.reason);
-    HONE_TRY(judged(trial, {}));
+    const change::Proposal& proposal = s.candidate.proposal;
+    HONE_TRY(run_.skipped(proposal, s.candidate.kind, stage_of(proposal, diagnosis()), s.reason));
+    listener_.line(fmt::format("{:>3} {}: skipped: {}", record().trials.back().number, proposal.key(), s.reason));
   }
   return {};
 }

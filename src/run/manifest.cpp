@@ -7,7 +7,7 @@
 #include <array>
 #include <set>
 
-#include "run/trial_files.h"
+#include "run/secrets.h"
 
 namespace hone::run {
 

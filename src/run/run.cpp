@@ -222,7 +222,7 @@ Status Run::goal_checked(int trial, const measure::Comparison& comparison,
   return commit("goal check", [&](Transaction& t) { t.comparison(trial, "goal_check", comparison, blocks); });
 }
 
-Result<Trial> Run::begin(const change::Proposal& proposal, std::string kind, Stage stage) {
+Trial Run::next_trial(const change::Proposal& proposal, std::string kind, Stage stage) const {
   Trial trial;
   trial.number = record_.trials.empty() ? 0 : record_.trials.back().number + 1;
   trial.parent = record_.best()->number;
@@ -233,6 +233,11 @@ Result<Trial> Run::begin(const change::Proposal& proposal, std::string kind, Sta
   trial.started = utc_now_iso8601();
   trial.dir = stage == Stage::kFinal ? std::string(kValidation)
                                      : (fs::path(kPatches) / patch_name(trial.number, proposal.change)).string();
+  return trial;
+}
+
+Result<Trial> Run::begin(const change::Proposal& proposal, std::string kind, Stage stage) {
+  const Trial trial = next_trial(proposal, std::move(kind), stage);
   HONE_TRY(put(trial, "created", {}));
   HONE_TRY(begin_again(trial));
   return trial;
@@ -300,11 +305,9 @@ Status Run::measured(const Trial& given, const std::vector<measure::BlockRow>& b
              [&](Transaction& t) { t.comparison(trial.number, "trial", *trial.comparison, blocks); });
 }
 
-Status Run::judged(const Trial& given, const TrialLogs& logs) {
-  Trial trial = given;
-  trial.state = State::kJudged;
+// The four logs are there whatever happened: those of steps that were not reached say why.
+Status Run::fill_logs(const Trial& trial, const TrialLogs& logs) {
   const fs::path dir = folder() / trial.dir;
-  HONE_TRY(make_directories(dir));
   for (const std::string& name : missing_logs(dir)) {
     if (name == "export.log") {
       change::Applied nothing;
@@ -320,6 +323,27 @@ Status Run::judged(const Trial& given, const TrialLogs& logs) {
       HONE_TRY(write_accuracy_log(dir, trial, logs.accuracy, record_));
     }
   }
+  return {};
+}
+
+Status Run::skipped(const change::Proposal& proposal, std::string kind, Stage stage, std::string reason) {
+  Trial trial = next_trial(proposal, std::move(kind), stage);
+  trial.state = State::kJudged;
+  trial.verdict = verdict::skipped(std::move(reason));
+  HONE_TRY(begin_again(trial));
+  HONE_TRY(fill_logs(trial, {}));
+  HONE_TRY(write_settings(folder() / trial.dir, trial.configuration, record_));
+  HONE_TRY(write_verdict(folder() / trial.dir, trial));
+  HONE_TRY(put(trial, "skipped", {}));
+  return write_tables();
+}
+
+Status Run::judged(const Trial& given, const TrialLogs& logs) {
+  Trial trial = given;
+  trial.state = State::kJudged;
+  const fs::path dir = folder() / trial.dir;
+  HONE_TRY(make_directories(dir));
+  HONE_TRY(fill_logs(trial, logs));
   HONE_TRY(write_verdict(dir, trial));
   HONE_TRY(put(trial, "judged", {}));
   HONE_TRY(drop_models());

@@ -62,6 +62,9 @@ class Run {
   // Writes verdict.json and what is missing of the four logs; drops a rejected model by the Plan's Keep.
   Status judged(const Trial& trial, const TrialLogs& logs = {});
 
+  // A Change that is not tried: a Trial that is judged from the start, in one transaction.
+  Status skipped(const change::Proposal& proposal, std::string kind, Stage stage, std::string reason);
+
   Status stopped(std::vector<Stop> stops, std::vector<change::Proposal> open);
   Status final_measured(const Trial& trial, const std::vector<measure::BlockRow>& blocks);
   // best/, manifest, tables; then progress = finished.
@@ -74,6 +77,8 @@ class Run {
 
  private:
   Run(Lock lock, Journal journal, Record record);
+  Trial next_trial(const change::Proposal& proposal, std::string kind, Stage stage) const;
+  Status fill_logs(const Trial& trial, const TrialLogs& logs);
   Status commit(std::string_view step, const std::function<void(Transaction&)>& body);
   Status put(const Trial& trial, std::string_view step, const std::function<void(Transaction&)>& more);
   Status add_artifacts(const Trial& trial, std::vector<Artifact>* made);

@@ -6,10 +6,10 @@
 
 #include <array>
 #include <cmath>
-#include <regex>
 
 #include "base/clock.h"
 #include "run/layout.h"
+#include "run/secrets.h"
 
 namespace hone::run {
 
@@ -91,18 +91,6 @@ std::string quoted(const std::string& text) {
 }
 
 }  // namespace
-
-std::string mask_secrets(std::string_view text) {
-  // Only after = or :, or as the value of a flag: "token ids" in a note is no secret.
-  static const std::regex kAssigned(
-      R"(((?:password|passwd|token|secret|api[_-]?key|access[_-]?key|private[_-]?key)["']?\s*[=:]\s*["']?)([^\s"',;]+))",
-      std::regex::icase);
-  static const std::regex kFlag(R"((--(?:password|passwd|token|secret|[a-z-]*key)\s+)(\S+))", std::regex::icase);
-  static const std::regex kLogin(R"((://[^/\s:@]+:)([^@\s/]+)(@))");
-  std::string out = std::regex_replace(std::string(text), kAssigned, "$1***");
-  out = std::regex_replace(out, kFlag, "$1***");
-  return std::regex_replace(out, kLogin, "$1***$3");
-}
 
 Status write_settings(const fs::path& folder, const engine::Configuration& configuration, const Record& record) {
   Json out = {{"schema", "hone.settings/1"}};

@@ -42,7 +42,4 @@ Status write_reproduce(const fs::path& folder, const Trial& trial, const Record&
 // The names of the four logs that are not there yet.
 std::vector<std::string> missing_logs(const fs::path& folder);
 
-// Values of passwords, tokens, keys and secrets (TOKEN=value, --key value, ://user:password@host) become "***".
-std::string mask_secrets(std::string_view text);
-
 }  // namespace hone::run

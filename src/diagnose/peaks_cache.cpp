@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 
 #include "base/hash.h"
@@ -31,10 +32,14 @@ Result<Machine> read_cached(const fs::path& file) {
   return Machine::from_json(value);
 }
 
-// A bandwidth measured beside other programs must not be believed for ever.
-bool worth_keeping(const Machine& m) {
-  return std::none_of(m.notes.begin(), m.notes.end(),
-                      [](const std::string& note) { return note.starts_with("measured while other programs"); });
+// Figures taken beside other programs are rough: they are believed for an hour (own choice), not for ever.
+bool is_fresh(const fs::path& file, const Machine& m) {
+  const bool rough = std::any_of(m.notes.begin(), m.notes.end(), [](const std::string& note) {
+    return note.starts_with("measured while other programs");
+  });
+  std::error_code error;
+  const auto written = fs::last_write_time(file, error);
+  return !rough || (!error && fs::file_time_type::clock::now() - written < std::chrono::hours(1));
 }
 
 }  // namespace
@@ -47,15 +52,13 @@ Result<Machine> machine_peaks(const fs::path& folder, const std::function<Result
   std::error_code ignored;
   if (fs::exists(file, ignored)) {
     auto cached = read_cached(file);
-    if (cached) return cached;
-    note = "measured anew, the cached peaks can't be read: " + cached.error().line();
+    if (cached && is_fresh(file, *cached)) return cached;
+    if (!cached) note = "measured anew, the cached peaks can't be read: " + cached.error().line();
   }
   Machine machine = HONE_TRY(measure());
-  if (worth_keeping(machine)) {
-    Status written = make_directories(folder);
-    if (written) written = write_file(file, dump_json(machine.to_json()));
-    if (!written) machine.notes.push_back("the peaks could not be cached: " + written.error().line());
-  }
+  Status written = make_directories(folder);
+  if (written) written = write_file(file, dump_json(machine.to_json()));
+  if (!written) machine.notes.push_back("the peaks could not be cached: " + written.error().line());
   if (!note.empty()) machine.notes.push_back(std::move(note));
   return machine;
 }

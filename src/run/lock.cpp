@@ -8,9 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "base/clock.h"
 #include "run/layout.h"
@@ -48,6 +50,13 @@ std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
+
+// A child that the owner had just forked holds its lock too, until it has started its own program or has died with the
+// owner: after a kill -9 that takes a moment. No longer than this is waited for it.
+constexpr auto kPatience = std::chrono::seconds(5);
+
+// True when the owner was a process of this machine's present boot and is gone.
+bool is_gone(const LockOwner& owner) { return owner.boot == boot_id() && start_of(owner.pid) != owner.start; }
 
 Error taken(const fs::path& folder, const std::optional<LockOwner>& owner) {
   return usage_error(
@@ -91,6 +100,7 @@ std::optional<LockOwner> parse_owner(std::string_view text) {
 
 Result<Lock> Lock::take(const fs::path& folder) {
   const fs::path path = folder / kLock;
+  const auto give_up = std::chrono::steady_clock::now() + kPatience;
   for (;;) {
     const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (descriptor < 0)
@@ -102,6 +112,10 @@ Result<Lock> Lock::take(const fs::path& folder) {
     const std::optional<LockOwner> owner = parse_owner(read_all(path.string()));
     if (!locked) {
       lock.path_.clear();  // not ours to remove
+      if (code == EWOULDBLOCK && owner && is_gone(*owner) && std::chrono::steady_clock::now() < give_up) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+        continue;
+      }
       if (code == EWOULDBLOCK) return fail(taken(folder, owner));
       return fail(io_error(fmt::format("can't lock ({})", std::strerror(code)), path.string()));
     }

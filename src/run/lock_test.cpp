@@ -74,6 +74,30 @@ TEST_F(LockTest, OneLeftByAKilledProcessIsBrokenAndSaidSo) {
   EXPECT_EQ(lock->broken()->pid, child);
 }
 
+TEST_F(LockTest, ItWaitsForAChildThatOutlivesTheKilledOwnerForAMoment) {
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t owner = ::fork();
+  if (owner == 0) {
+    auto lock = Lock::take(folder());
+    // The grandchild has the descriptor, as a worker between fork and exec has; it ends when told to.
+    if (::fork() == 0) {
+      ::usleep(300'000);
+      ::_exit(0);
+    }
+    if (::write(ready[1], "y", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char ok = 0;
+  ASSERT_EQ(::read(ready[0], &ok, 1), 1);
+  ::close(ready[0]);
+  ::close(ready[1]);
+  kill_child(owner);
+  const auto lock = Lock::take(folder());
+  ASSERT_TRUE(lock.has_value()) << lock.error().line();
+  EXPECT_EQ(lock->broken()->pid, owner);
+}
+
 TEST_F(LockTest, OneOfAnotherMachineIsNotBroken) {
   LockOwner other = this_process();
   other.boot = "0000";

@@ -1,9 +1,9 @@
-# hone_room(NAME [RUNS_WORKERS] [USES room...] [LIBS target...] [PUBLIC_LIBS target...]): one room = one library from src/NAME.
+# hone_room(NAME [RUNS_WORKERS] [USES room...] [LIBS target...] [PUBLIC_LIBS target...] [TEST_LIBS target...]): one room = one library from src/NAME.
 # Sources are found by glob (adding a file edits no build file); *_test.cpp become the room's test program.
 # USES is the layering: a room may include only headers of the rooms it names (and what those name);
 # RUNS_WORKERS: its tests start the program hone-worker. tools/check-rooms holds the includes against it.
 function(hone_room name)
-  cmake_parse_arguments(ROOM "RUNS_WORKERS" "" "USES;LIBS;PUBLIC_LIBS" ${ARGN})
+  cmake_parse_arguments(ROOM "RUNS_WORKERS" "" "USES;LIBS;PUBLIC_LIBS;TEST_LIBS" ${ARGN})
   set(folder ${PROJECT_SOURCE_DIR}/src/${name})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${folder}/*.cpp)
   set(tests ${sources})
@@ -27,7 +27,7 @@ function(hone_room name)
   set_property(GLOBAL APPEND PROPERTY HONE_ROOMS hone_${name})
   if(HONE_TESTS AND tests)
     add_executable(${name}_test ${tests})
-    target_link_libraries(${name}_test PRIVATE hone_${name} ${ROOM_LIBS} hone_test_support hone_warnings GTest::gmock GTest::gtest_main)
+    target_link_libraries(${name}_test PRIVATE hone_${name} ${ROOM_LIBS} ${ROOM_TEST_LIBS} hone_test_support hone_warnings GTest::gmock GTest::gtest_main)
     if(ROOM_RUNS_WORKERS AND EXISTS ${PROJECT_SOURCE_DIR}/src/worker/worker_main.cpp)
       add_dependencies(${name}_test hone-worker)
     endif()

@@ -168,6 +168,12 @@ class Graph {
   // annotation names), in subgraphs too; takes note of captures that edits inside subgraphs have ended. Returns how
   // many.
   size_t remove_unused_values();
+  // Gives a node another name, made unique; returns it.
+  const std::string& rename_node(NodeId id, std::string_view hint);
+  // Puts the nodes of a subgraph without inputs in the place of the node that has it (an If whose condition is known).
+  // Values and nodes get unique names; the subgraph's outputs take the place of the node's, by position.
+  void inline_subgraph(NodeId id, const Graph& subgraph);
+  bool can_inline(const Graph& subgraph) const;
   // Imports a domain's opset (no-op when already imported).
   void import_opset(std::string_view domain, int64_t version);
   std::string unique_name(std::string_view hint) const;
@@ -192,6 +198,8 @@ class Graph {
   void drop_captures(NodeId id);
   // Gives a value another name, here and in subgraphs that read it.
   void rename(ValueId id, const std::string& name);
+  // Makes values of this graph for those of a subgraph, and renames the subgraph's accordingly; by ids of the subgraph.
+  std::vector<ValueId> adopt_values(Graph& body);
   // Inside a subgraph: reads the outer value `to` instead of `from`.
   void replace_outer(const std::string& from, const std::string& to);
   // The nodes that must come before `id`.

@@ -14,6 +14,7 @@
 
 #include "change/rewrite/driver.h"
 #include "model/model.h"
+#include "support/differential.h"
 #include "support/graph_lines.h"
 
 namespace hone::test {
@@ -64,6 +65,16 @@ inline Rewritten rewritten(const std::vector<const change::Rule*>& rules, model:
 
 inline Rewritten rewritten(const std::vector<std::string>& ids, std::string_view graph, int opset = 17) {
   return rewritten(rules_of(ids), model_of(graph, opset));
+}
+
+// Rewrites and compares before and after in ONNX Runtime; what the loosest of the rules promises decides how.
+inline void expect_same_outputs(const Rewritten& done, const std::vector<std::string>& ids) {
+  DifferentialOptions options;
+  for (const change::Rule* rule : rules_of(ids))
+    options.accuracy_class = std::max(options.accuracy_class, rule->info().accuracy);
+  const auto comparison = compare_models(done.before, done.after, options);
+  ASSERT_TRUE(comparison.has_value()) << comparison.error().line();
+  EXPECT_TRUE(comparison->same) << comparison->why << "\n" << done.lines;
 }
 
 }  // namespace hone::test

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <unordered_set>
 
@@ -55,6 +56,20 @@ void for_each_graph(Graph& graph, const std::function<void(Graph&)>& visit) {
   }
 }
 
+// Gives nodes that share a name within a graph names of their own.
+void rename_duplicates(Graph& graph, std::vector<std::string>& renamed) {
+  std::unordered_set<std::string> taken;
+  for (const NodeId id : graph.order()) {
+    const model::Node& node = graph.node(id);
+    if (node.name.empty() || taken.insert(node.name).second) continue;
+    const std::string old = node.name;
+    const auto output =
+        std::find_if(node.outputs.begin(), node.outputs.end(), [](ValueId value) { return value != model::kNoValue; });
+    const std::string made = output == node.outputs.end() ? "nothing" : graph.value(*output).name;
+    renamed.push_back(fmt::format("{} -> {} ({}, makes {})", old, graph.rename_node(id, old), node.op_type, made));
+  }
+}
+
 // Applies one rule once to every node of one graph. Returns the sites it changed.
 std::vector<std::string> one_pass(Graph& graph, const Rule& rule, bool explain, std::vector<Refusal>& refused) {
   std::vector<std::string> sites;
@@ -80,6 +95,17 @@ std::vector<std::string> one_pass(Graph& graph, const Rule& rule, bool explain, 
   return sites;
 }
 
+// Both types can describe one value.
+bool compatible(const model::Type& a, const model::Type& b) {
+  if (a.kind == model::TypeKind::kUnknown || b.kind == model::TypeKind::kUnknown) return true;
+  if (a.kind != b.kind || a.dtype != b.dtype) return false;
+  if (!a.shape || !b.shape) return true;
+  if (a.shape->size() != b.shape->size()) return false;
+  for (size_t i = 0; i < a.shape->size(); ++i)
+    if ((*a.shape)[i].known() && (*b.shape)[i].known() && (*a.shape)[i].value != (*b.shape)[i].value) return false;
+  return true;
+}
+
 class Driver {
  public:
   Driver(model::Model& model, const std::vector<const Rule*>& rules, const RewriteOptions& options)
@@ -89,6 +115,7 @@ class Driver {
 
   Result<RewriteReport> run() {
     report_.nodes_before = count_nodes(model_.graph());
+    for_each_graph(model_.graph(), [&](Graph& graph) { rename_duplicates(graph, report_.renamed_nodes); });
     model_.graph().remove_unused_values();
     HONE_TRY(infer());
     for (bool changed = true; changed;) {
@@ -108,14 +135,20 @@ class Driver {
   }
 
  private:
-  // Inference may sharpen the declared types of the outputs; the interface stays what it was.
   Status infer() {
     HONE_TRY(model_.infer_shapes());
-    Graph& graph = model_.graph();
-    for (size_t i = 0; i < graph.outputs().size() && i < before_.outputs.size(); ++i)
-      if (graph.value(graph.outputs()[i]).type != before_.outputs[i].second)
-        graph.set_type(graph.outputs()[i], before_.outputs[i].second);
+    restore_output_types();
     return {};
+  }
+
+  // Inference may sharpen the declared types of the outputs, and a value that takes over an output's name brings its own
+  // inferred type: the interface stays what it was. A type that contradicts it stays, for the gate to see.
+  void restore_output_types() {
+    Graph& graph = model_.graph();
+    for (size_t i = 0; i < graph.outputs().size() && i < before_.outputs.size(); ++i) {
+      const model::Type& declared = before_.outputs[i].second;
+      if (compatible(graph.value(graph.outputs()[i]).type, declared)) graph.set_type(graph.outputs()[i], declared);
+    }
   }
 
   Result<bool> round() {
@@ -127,6 +160,7 @@ class Driver {
       changed = true;
       last_fired_ = report_.rules[i].id;
       remove_dead(model_.graph());
+      restore_output_types();
       if (options_.check_each_rule) HONE_TRY(check_structure(model_.graph(), before_, last_fired_));
     }
     return changed;

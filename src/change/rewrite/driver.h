@@ -47,7 +47,8 @@ struct RewriteReport {
   std::vector<RuleReport> rules;             // in the order they were given
   size_t nodes_before = 0, nodes_after = 0;  // subgraphs included
   int rounds = 0;
-  std::vector<std::string> renamed_nodes;  // nodes that had to get another name, "old -> new (Conv -> y)"
+  // Nodes whose name another node of their graph had (ONNX Runtime refuses such a model): "n -> n_1 (Conv, makes y)".
+  std::vector<std::string> renamed_nodes;
   size_t fired() const;
   // {"rules": [{"id", "fired", "sites", "refused": [{"node", "why"}]}], "nodes_before", "nodes_after"}
   Json to_json() const;

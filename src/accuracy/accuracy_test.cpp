@@ -194,6 +194,17 @@ TEST(Classes, TiesCountAsAgreement) {
   EXPECT_EQ(a.agreeing, 2);
 }
 
+TEST(Classes, TheBestClassIsFoundWhereverItIs) {
+  for (size_t best = 0; best < 19; ++best) {
+    std::vector<float> row(19, -5), other(19, -5);
+    row[best] = -1, other[best] = -2, other[(best + 7) % 19] = kNan;
+    const Agreement a = top1_agreement(Tensor::of<float>({1, 19}, row), Tensor::of<float>({1, 19}, other));
+    EXPECT_EQ(a.agreeing, 1) << best;
+    other[(best + 3) % 19] = 0;
+    EXPECT_EQ(top1_agreement(Tensor::of<float>({1, 19}, row), Tensor::of<float>({1, 19}, other)).agreeing, 0) << best;
+  }
+}
+
 TEST(Gate, DefaultsAreThoseOfTheProductByClass) {
   const auto off = [](float by) { return compared(floats({100, 1}), floats({100 + by, 1})); };
   for (const auto c : {Class::kExact, Class::kReassociating}) {

@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <fstream>
 #include <limits>
+#include <random>
 
 #include "protocol/data.h"
 #include "protocol/npy.h"
@@ -113,17 +116,55 @@ TEST(Npy, RefusesHeadersThatLie) {
   EXPECT_THAT(npy_error("version9.npy"), HasSubstr("unknown .npy version 9.0"));
 }
 
+Result<Tensor> decode(std::string_view bytes) {
+  const size_t size = bytes.size();
+  const ReadBytes read = [&](std::span<std::byte> out) -> Status {
+    if (out.size() > bytes.size()) return fail(bad_input("short"));
+    std::memcpy(out.data(), bytes.data(), out.size());
+    bytes.remove_prefix(out.size());
+    return {};
+  };
+  return decode_npy(read, size, "memory");
+}
+
 TEST(Npy, EveryPrefixOfAFileIsAnErrorAndNoCrash) {
   const std::string whole = read_file(array_file("single.npy")).value();
   for (size_t size = 0; size < whole.size(); ++size) {
-    std::string_view rest(whole.data(), size);
-    const ReadBytes read = [&](std::span<std::byte> out) -> Status {
-      if (out.size() > rest.size()) return fail(bad_input("short"));
-      std::memcpy(out.data(), rest.data(), out.size());
-      rest.remove_prefix(out.size());
-      return {};
-    };
-    EXPECT_FALSE(decode_npy(read, size, "prefix")) << size;
+    EXPECT_FALSE(decode(std::string_view(whole).substr(0, size))) << size;
+  }
+}
+
+// Bytes are changed at random places; what comes back is an error or a tensor, never a crash or a huge allocation.
+TEST(Npy, DamagedBytesNeverCrash) {
+  std::mt19937 random(11);
+  for (const char* name : {"single.npy", "bfloat16.npy"}) {
+    const std::string whole = read_file(array_file(name)).value();
+    for (int round = 0; round < 3000; ++round) {
+      std::string damaged = whole;
+      for (int k = 0; k < 3; ++k) damaged[random() % damaged.size()] = static_cast<char>(random());
+      if (const auto tensor = decode(damaged)) {
+        EXPECT_LE(tensor->byte_size(), whole.size());
+      }
+    }
+  }
+}
+
+TEST(Npz, DamagedArchivesNeverCrash) {
+  std::mt19937 random(12);
+  const auto folder = ScratchFolder::create("hone-npz").value();
+  for (const char* name : {"numpy.npz", "deflated.npz"}) {
+    const std::string whole = read_file(array_file(name)).value();
+    for (int round = 0; round < 300; ++round) {
+      std::string damaged = whole;
+      for (int k = 0; k < 4; ++k) damaged[random() % damaged.size()] = static_cast<char>(random());
+      if (round % 3 == 0) damaged.resize(random() % damaged.size());
+      const fs::path file = folder.path() / "damaged.npz";
+      std::ofstream(file, std::ios::binary) << damaged;
+      const auto read = read_npz(file);
+      if (!read) {
+        EXPECT_THAT(read.error().line(), HasSubstr("damaged.npz"));
+      }
+    }
   }
 }
 

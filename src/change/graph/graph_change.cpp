@@ -136,6 +136,8 @@ std::vector<const Change*> single_rule_changes() {
     std::vector<std::unique_ptr<GraphChange>> list;
     for (const Rule* rule : all_rules()) {
       const RuleInfo& info = rule->info();
+      // A clean-up alone is under the noise; clean-graph tries them together.
+      if (info.accuracy == accuracy::Class::kExact) continue;
       list.push_back(std::make_unique<GraphChange>(
           ChangeInfo{std::string(info.id), Kind::kGraph, info.accuracy,
                      fmt::format("{} -> {}", info.before, info.after), findings_of(info.id)},

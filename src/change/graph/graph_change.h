@@ -1,7 +1,7 @@
 // GraphChange: a Change that rewrites the model by a set of rules, after freezing shapes where it is told to.
 //
 // Sets of rules (clean-graph, fuse-graph, freeze-shapes) are Changes because small rewrites that each gain under the
-// noise can pay together; every rule alone is a Change too, so that a set that loses is taken apart.
+// noise can pay together; every fusion alone is a Change too, so that a set that loses is taken apart.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -35,7 +35,7 @@ class GraphChange final : public Change {
   double chance_;
 };
 
-// One Change per rule of rewrite/rules.def.
+// One Change per rule of rewrite/rules.def that is not exact; the exact ones are tried together (clean-graph).
 std::vector<const Change*> single_rule_changes();
 // The rules that keep every result bit for bit.
 std::vector<const Rule*> exact_rules();

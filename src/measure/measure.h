@@ -60,6 +60,9 @@ struct Comparison {
   static Result<Comparison> from_json(const Json& value);
 };
 
+// The smallest speed-up that an A/A like this one lets anybody prove; nullopt when it has under two instance pairs.
+std::optional<double> smallest_provable(const Comparison& comparison);
+
 // A row of the journal's block table: everything measuring.md section 4 lists.
 struct BlockRow {
   int pair = 0, slot = 0;

@@ -164,4 +164,9 @@ Result<Comparison> Comparison::from_json(const Json& v) {
   });
 }
 
+std::optional<double> smallest_provable(const Comparison& comparison) {
+  if (comparison.pairs.size() < 2) return std::nullopt;
+  return smallest_provable(comparison.sd);
+}
+
 }  // namespace hone::measure

@@ -61,10 +61,12 @@ std::string verdict_word(const run::Trial& trial) {
 
 std::string smallest_gain_sentence(const run::Record& record) {
   if (!record.noise) return "The noise of the baseline was not measured.";
+  const std::optional<double> least = measure::smallest_provable(*record.noise);
+  if (!least) return "The machine was too busy to measure the noise of the baseline.";
   return fmt::format(
       "The model beside its own copy: {} over {}; the smallest gain that can be proven here is {:.1f} %.",
       ratio(record.noise->speedup), counted(static_cast<long long>(record.noise->pairs.size()), "process pair"),
-      (measure::smallest_provable(record.noise->sd) - 1) * 100);
+      (*least - 1) * 100);
 }
 
 std::string escape_html(std::string_view text) {

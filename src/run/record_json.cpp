@@ -124,9 +124,11 @@ Json Record::to_json() const {
       {"checks_failed", std::move(checks)},
       {"protocol_hash", protocol ? Json(protocol->hash()) : Json(nullptr)},
       {"data", {{"source", data_source}, {"notes", data_notes}, {"synthetic", protocol && protocol->synthetic}}},
-      {"noise",
-       noise ? Json({{"sd", number(noise->sd)}, {"smallest_provable", number(measure::smallest_provable(noise->sd))}})
-             : Json(nullptr)},
+      {"noise", noise ? Json({{"sd", number(noise->sd)},
+                              {"smallest_provable", measure::smallest_provable(*noise)
+                                                        ? number(*measure::smallest_provable(*noise))
+                                                        : Json(nullptr)}})
+                      : Json(nullptr)},
       {"machine", machine_json(*this)},
       {"seconds", number(elapsed_s)}};
   if (!planned.empty()) out["planned"] = planned_json(*this);

@@ -30,7 +30,7 @@
   if (trials.length) chart('trials', 70 + 26 * trials.length, {
     grid: { left: 260, right: 40, top: 10, bottom: 40 },
     tooltip: { formatter: (p) => { const t = trials[p.dataIndex]; return text(t.name) + '<br>' + t.estimate.toFixed(3) + ' [' + t.low.toFixed(3) + ', ' + t.high.toFixed(3) + ']<br>' + text(t.reason); } },
-    xAxis: { type: 'log', name: 'speed-up', nameLocation: 'middle', nameGap: 26, min: Math.min(0.8, ...trials.map((t) => t.low)) * 0.97, max: Math.max(1.25, ...trials.map((t) => t.high)) * 1.03,
+    xAxis: { type: 'log', logBase: 1.1, name: 'speed-up', nameLocation: 'middle', nameGap: 26, min: Math.min(0.8, ...trials.map((t) => t.low)) * 0.97, max: Math.max(1.25, ...trials.map((t) => t.high)) * 1.03,
       axisLabel: { formatter: (v) => v.toFixed(2) } },
     yAxis: { type: 'category', inverse: true, data: trials.map((t) => t.number + '  ' + t.name), axisLabel: { width: 240, overflow: 'truncate' } },
     series: [{
@@ -51,7 +51,7 @@
   const classes = [...new Set(data.time.flatMap((t) => t.classes.map((c) => c.name)))];
   if (data.time.length) chart('time', 90 + 46 * data.time.length, {
     grid: { left: 80, right: 30, top: 40, bottom: 40 },
-    legend: { top: 0 }, tooltip: { formatter: (p) => text(p.seriesName) + ': ' + ms(p.value) },
+    legend: { top: 0, itemGap: 18, itemWidth: 14 }, tooltip: { formatter: (p) => text(p.seriesName) + ': ' + ms(p.value) },
     xAxis: { type: 'value', name: 'ms per inference', nameLocation: 'middle', nameGap: 26 },
     yAxis: { type: 'category', inverse: true, data: data.time.map((t) => t.name) },
     series: classes.map((name) => ({ name, type: 'bar', stack: 'all', barMaxWidth: 34, itemStyle: { color: palette[name] || '#4a5568' },
@@ -74,5 +74,6 @@
       ],
     });
   }
+  for (const box of document.querySelectorAll('.chart')) if (!box.firstChild) box.closest('section').remove();
   window.addEventListener('resize', () => charts.forEach((c) => c.resize()));
 })();

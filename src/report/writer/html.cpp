@@ -196,14 +196,17 @@ std::string html(const run::Record& record) {
   out += fmt::format("<h1>{}</h1><p class=\"sub\">{} · {} · {}</p>\n", name, h(headline(record)),
                      cpu == record.environment.end() ? "" : h(cpu->second), h(record.created));
   out += cards(record);
-  out += "<h2>How the latency fell</h2><div class=\"chart\" id=\"steps\"></div>\n";
+  // A chart without data takes its section with it (report.js).
+  out += "<section><h2>How the latency fell</h2><div class=\"chart\" id=\"steps\"></div></section>\n";
   out +=
-      "<h2>Every change that was measured, beside the best of its time</h2><p class=\"note\">The point is the "
-      "estimate, the line its interval; inside the grey band (3 %) a difference is noise. Green was kept.</p><div "
-      "class=\"chart\" id=\"trials\"></div>\n";
+      "<section><h2>Every change that was measured, beside the best of its time</h2><p class=\"note\">The point is the "
+      "estimate, "
+      "the line its interval; inside the grey band (3 %) a difference is noise. Green was kept.</p>"
+      "<div class=\"chart\" id=\"trials\"></div></section>\n";
+  out += "<section><h2>Where the time goes</h2><div class=\"chart\" id=\"time\"></div></section>\n";
   out +=
-      "<h2>Where the time goes</h2><div class=\"chart\" id=\"time\"></div><h2>Roofline</h2><p class=\"note\">One point "
-      "per operator, its size the share of the time.</p><div class=\"chart\" id=\"roofline\"></div>\n";
+      "<section><h2>Roofline</h2><p class=\"note\">One point per operator, its size the share of the time.</p>"
+      "<div class=\"chart\" id=\"roofline\"></div></section>\n";
   out += "<h2>Accuracy</h2>" + accuracy_table(record);
   out += "<h2>Findings before</h2>" + findings_table(diagnosis_before(record));
   out += "<h2>Trials</h2>" + trials_table(record);

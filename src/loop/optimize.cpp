@@ -69,12 +69,20 @@ Result<run::Plan> plan_of(const OptimizeOptions& options) {
   return plan;
 }
 
+// Reads model and data once before a run directory is made: bad input leaves nothing behind.
+Status check_input(const run::Plan& plan, Lab& lab) {
+  const ScratchFolder scratch = HONE_TRY(ScratchFolder::create("hone-check"));
+  HONE_TRY(lab.fix(plan, scratch.path() / "samples"));
+  return {};
+}
+
 }  // namespace
 
 Result<Outcome> optimize(const OptimizeOptions& options, Listener& listener) {
   WorkerLab lab;
   if (!options.resume.empty()) return resume_run(options.resume, lab, listener);
   const run::Plan plan = HONE_TRY(plan_of(options));
+  HONE_TRY(check_input(plan, lab));
   if (!options.dry_run) return start_run(plan, options.out, lab, listener);
   if (!options.out.empty()) return plan_run(plan, options.out, lab, listener);
   const ScratchFolder scratch = HONE_TRY(ScratchFolder::create("hone-dry-run"));

@@ -1,5 +1,5 @@
-// fuse-graph: every rewrite at once that ONNX Runtime does not do by itself when it loads the model.
-// SPDX-License-Identifier: Apache-2.0
+// fuse-graph: every rewrite at once that ONNX Runtime does not do by itself when it loads the model, and that is not
+// for one engine only. SPDX-License-Identifier: Apache-2.0
 #include "change/graph/graph_change.h"
 
 namespace hone::change {
@@ -9,7 +9,7 @@ namespace {
 std::vector<const Rule*> rules_left_for_us() {
   std::vector<const Rule*> out;
   for (const Rule* rule : all_rules())
-    if (!rule->info().done_by_onnxruntime) out.push_back(rule);
+    if (!rule->info().done_by_onnxruntime && rule->info().engine.empty()) out.push_back(rule);
   return out;
 }
 

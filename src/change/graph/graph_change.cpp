@@ -59,6 +59,10 @@ std::vector<Proposal> GraphChange::propose(const Context& context, std::string* 
     *why_not = "ONNX Runtime does the same when it loads the model";
     return {};
   }
+  if (rules_.size() == 1 && !rules_[0]->info().engine.empty() && rules_[0]->info().engine != context.best.engine) {
+    *why_not = fmt::format("it is for {}", rules_[0]->info().engine);
+    return {};
+  }
   if (freeze_ && open_inputs(context) == 0) {
     *why_not = "every input has fixed dimensions";
     return {};

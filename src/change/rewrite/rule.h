@@ -24,6 +24,8 @@ struct RuleInfo {
   accuracy::Class accuracy = accuracy::Class::kExact;
   // True when ONNX Runtime's own optimizer does the same at load (fusion_catalog.md section 0).
   bool done_by_onnxruntime = false;
+  // The one engine it is for, because of how that engine lays out or runs things; empty: any.
+  std::string_view engine = {};
 };
 
 // What a pattern's names stand for at one site.

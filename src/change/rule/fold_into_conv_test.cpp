@@ -1,4 +1,5 @@
-// fold-bn-into-conv, fold-mul-add-into-conv, fold-mul-add-into-next-conv, move-pad-into-conv.
+// fold-bn-into-conv, fold-mul-add-into-conv, fold-mul-add-into-next-conv, move-pad-into-conv,
+// replace-mul-add-with-conv.
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +16,7 @@ const std::vector<std::string> kBn = {"fold-bn-into-conv"};
 const std::vector<std::string> kAfter = {"fold-mul-add-into-conv"};
 const std::vector<std::string> kBefore = {"fold-mul-add-into-next-conv"};
 const std::vector<std::string> kPad = {"move-pad-into-conv"};
+const std::vector<std::string> kReplace = {"replace-mul-add-with-conv"};
 
 // float[M, C, 1, 1] weights and per-channel statistics, small and uneven.
 constexpr const char* kStatistics =
@@ -147,6 +149,31 @@ TEST(MovePadIntoConv, RefusesAnotherValueACropAndAnotherMode) {
   EXPECT_THAT(rewritten(kPad, text("<mode = \"edge\">", "0,0,1,1,0,0,1,1", "0")).why,
               ElementsAre("Conv -> y: Pad -> a pads by edge"));
   EXPECT_THAT(rewritten(kPad, text("", "0,0,1,1,1,0,1,1", "0")).why, ElementsAre("Conv -> y: Pad -> a pads axis 0"));
+}
+
+TEST(ReplaceMulAddWithConv, MakesOneDepthwiseConv) {
+  const auto done = rewritten(kReplace, R"(agraph (float[N,8,3,3] x) => (float[N,8,3,3] y)
+    <float[8,1,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8}, float c = {2}, float[8,1,1] d = {1, 2, 3, 4, 5, 6, 7, 8}> {
+    p = Conv<group = 8>(x, w) q = Relu(p) r = Add(q, d) s = Mul(c, r) y = Conv<group = 8>(s, w) })");
+  EXPECT_EQ(done.lines,
+            "%1 = Conv<group=8>(x, [8,1,1,1]{1,2,3,4,5,6,7,8})\n%2 = Relu(%1)\n"
+            "%3 = Conv<group=8, kernel_shape=[1,1]>(%2, [8,1,1,1]{2,2,2,2,2,2,2,2}, {2,4,6,8,10,12,14,16})\n"
+            "y = Conv<group=8>(%3, [8,1,1,1]{1,2,3,4,5,6,7,8})\n");
+  expect_same_outputs(done, kReplace);
+}
+
+TEST(ReplaceMulAddWithConv, LeavesAMulThatIsNotBetweenConvs) {
+  const auto done = rewritten(kReplace, R"(agraph (float[N,8,3,3] x) => (float[N,8,3,3] y, float[N,8,3,3] z)
+    <float[8,1,1,1] w = {1, 2, 3, 4, 5, 6, 7, 8}, float c = {2}> {
+    a = Mul(x, c) y = Conv<group = 8>(a, w) z = Mul(y, c) })");
+  EXPECT_EQ(done.fired, 0U);
+}
+
+TEST(ReplaceMulAddWithConv, RefusesChannelsThatAreNoBlock) {
+  const auto done = rewritten(kReplace, R"(agraph (float[N,2,3,3] x) => (float[N,2,3,3] y)
+    <float[2,1,1,1] w = {1, 2}, float c = {2}> { a = Conv<group = 2>(x, w) b = Add(a, c) y = Conv<group = 2>(b, w) })");
+  EXPECT_EQ(done.fired, 0U);
+  EXPECT_THAT(done.why, ElementsAre("Add -> b: Add -> b has 2 channels, not a multiple of 8"));
 }
 
 }  // namespace

@@ -39,6 +39,13 @@ std::string_view stripped(std::string_view name) {
 
 bool has_type(const NodeRef& ref, std::string_view onnx) { return onnx_type(ref.node().op_type) == onnx; }
 
+// A fused kernel does not reach over another product, convolution, attention or recurrent layer.
+bool is_heavy(const NodeRef& ref) {
+  const OperatorClass klass = class_of(ref.node().op_type);
+  return klass == OperatorClass::kMatMul || klass == OperatorClass::kConv || klass == OperatorClass::kAttention ||
+         klass == OperatorClass::kRecurrent;
+}
+
 // The nearest producer of the type, breadth first, itself not included. The depth is an own choice: Conv, BatchNorm,
 // Add, activation and the decomposed forms of activations are within it.
 NodeRef upstream(const NodeRef& from, std::string_view onnx, std::vector<NodeRef>& way) {
@@ -56,7 +63,7 @@ NodeRef upstream(const NodeRef& from, std::string_view onnx, std::vector<NodeRef
           way.push_back(producer);
           return producer;
         }
-        next.push_back(producer);
+        if (!is_heavy(producer)) next.push_back(producer);
       }
     layer = std::move(next);
   }

@@ -23,6 +23,9 @@ using simdjson::error_code;
 
 constexpr std::string_view kKernelSuffix = "_kernel_time";
 constexpr int64_t kMicrosecond = 1000;
+// What can't be a time: beyond the year 2096 as a start (also since 1970), three hours as a length. It keeps sums of
+// nanoseconds inside 64 bits.
+constexpr int64_t kLatestUs = 4'000'000'000'000'000, kLongestUs = 10'000'000'000;
 
 // One event, before it is known what it is.
 struct Event {
@@ -114,7 +117,9 @@ error_code read_event(json::object object, Event& event) {
     }
     if (error) return error;
   }
-  if (event.duration_us < 0) return simdjson::NUMBER_OUT_OF_RANGE;
+  if (event.duration_us < 0 || event.duration_us > kLongestUs || event.start_us < -kLatestUs ||
+      event.start_us > kLatestUs)
+    return simdjson::NUMBER_OUT_OF_RANGE;
   return event.category.empty() || event.name.empty() ? simdjson::NO_SUCH_FIELD : simdjson::SUCCESS;
 }
 

@@ -141,6 +141,14 @@ TEST(OnnxRuntimeTrace, FewUnreadableEventsAreSkippedAndTold) {
   EXPECT_THAT(profile.notes, ElementsAre(HasSubstr("1 of 122 events skipped")));
 }
 
+TEST(OnnxRuntimeTrace, TimesThatCanNotBeAreNoTimes) {
+  for (const char* number : {"9223372036854775807", "-1", "99999999999999999999"}) {
+    std::string text(kNested);
+    text.replace(text.find("250"), 3, number);
+    EXPECT_THAT(error_line(text), HasSubstr("can't be read")) << number;
+  }
+}
+
 TEST(OnnxRuntimeTrace, EmptyAndForeignFilesAreRefusedInOneLine) {
   EXPECT_THAT(error_line(""), HasSubstr("empty file"));
   EXPECT_THAT(error_line("[{\"a\":1}]"), HasSubstr("not a profile of a known format"));

@@ -26,6 +26,7 @@ namespace hone::profile {
 
 namespace {
 
+constexpr int64_t kLongestNs = 10'000'000'000'000;  // three hours: sums stay inside 64 bits
 constexpr std::string_view kSchema = "hone.openvino_profile/1";
 
 // [{"dtype": "float32", "dims": [1,3]}, ...] -> shapes "1x3,..." and dtypes "float32,...".
@@ -56,7 +57,8 @@ Result<Kernel> read_node(const Json& node, Profile& profile) {
   kernel.node = kernel.name;
   kernel.step = 0;
   kernel.duration_ns = HONE_TRY(json_field<int64_t>(node, "mean_ns"));
-  if (kernel.duration_ns < 0) return fail(bad_input("negative time"));
+  if (kernel.duration_ns < 0 || kernel.duration_ns > kLongestNs)
+    return fail(bad_input("a time is negative or over three hours"));
   if (node.contains("original")) {
     const auto names = HONE_TRY(json_field<std::vector<std::string>>(node, "original"));
     if (!names.empty()) kernel.node = strings.intern(fmt::format("{}", fmt::join(names, "\n")));
@@ -77,7 +79,8 @@ Result<HostSpan> mean_step(const Json& iterations, int64_t nodes_ns, Profile& pr
   int64_t sum = 0, count = 0;
   for (const Json& iteration : iterations) {
     const auto wall = HONE_TRY(json_field<int64_t>(iteration, "wall_ns"));
-    if (wall < 0) return fail(bad_input(fmt::format("negative time of iteration {}", count)));
+    if (wall < 0 || wall > kLongestNs)
+      return fail(bad_input(fmt::format("time of iteration {} is negative or over three hours", count)));
     sum += wall;
     ++count;
   }

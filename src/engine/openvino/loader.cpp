@@ -30,6 +30,10 @@ Result<Plugin*> load() {
   void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library == nullptr)
     return fail(tool_failed("OpenVINO does not load: " + first_meaningful_line(dlerror()), path.string(), kHowTo));
+#ifdef __SANITIZE_ADDRESS__
+  // OpenVINO's TBB loads a library with RTLD_DEEPBIND, at which AddressSanitizer ends the process.
+  return fail(tool_failed("OpenVINO does not run under AddressSanitizer", path.string(), "use a build without it"));
+#endif
   const auto entry = reinterpret_cast<Plugin* (*)(int)>(dlsym(library, kPluginSymbol));
   try {
     Plugin* plugin = entry == nullptr ? nullptr : entry(kPluginInterface);

@@ -63,6 +63,10 @@ std::vector<Proposal> GraphChange::propose(const Context& context, std::string* 
     *why_not = fmt::format("it is for {}", rules_[0]->info().engine);
     return {};
   }
+  if (rules_.size() == 1 && !rules_[0]->info().only_when_named.empty()) {
+    *why_not = std::string(rules_[0]->info().only_when_named);
+    return {};
+  }
   if (freeze_ && open_inputs(context) == 0) {
     *why_not = "every input has fixed dimensions";
     return {};

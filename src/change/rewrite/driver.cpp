@@ -36,10 +36,8 @@ Json RewriteReport::to_json() const {
     for (const Refusal& refusal : rule.refused) refused.push_back({{"node", refusal.node}, {"why", refusal.why}});
     list.push_back({{"id", rule.id}, {"fired", rule.fired}, {"sites", rule.sites}, {"refused", std::move(refused)}});
   }
-  return {{"rules", std::move(list)},
-          {"nodes_before", nodes_before},
-          {"nodes_after", nodes_after},
-          {"renamed_nodes", renamed_nodes}};
+  return {{"rules", std::move(list)},       {"nodes_before", nodes_before}, {"nodes_after", nodes_after},
+          {"renamed_nodes", renamed_nodes}, {"opset_before", opset_before}, {"opset_after", opset_after}};
 }
 
 namespace {
@@ -195,9 +193,46 @@ class Driver {
 
 }  // namespace
 
+namespace {
+
+// The newest opset that one of the rules needs and the model has not.
+int64_t wanted_opset(int64_t opset, const std::vector<const Rule*>& rules) {
+  int64_t wanted = opset;
+  for (const Rule* rule : rules) wanted = std::max(wanted, rule->info().opset);
+  return wanted;
+}
+
+// A rule that could not have fired, or not as well, at the old opset did.
+bool paid_off(const RewriteReport& report, const std::vector<const Rule*>& rules, int64_t old_opset) {
+  for (size_t i = 0; i < rules.size(); ++i)
+    if (rules[i]->info().opset > old_opset && report.rules[i].fired > 0) return true;
+  return false;
+}
+
+}  // namespace
+
 Result<RewriteReport> rewrite(model::Model& model, const std::vector<const Rule*>& rules,
                               const RewriteOptions& options) {
-  return Driver(model, rules, options).run();
+  const int64_t opset = model.opset(), wanted = wanted_opset(opset, rules);
+  const size_t nodes = count_nodes(model.graph());
+  // The converter leaves the bodies of If, Loop, Scan and functions as they are.
+  const bool plain = nodes == model.graph().node_count() && model.function_names().empty();
+  if (options.raise_opset && wanted > opset && opset > 0 && plain) {
+    model::Model raised = model.clone();
+    if (raised.convert_opset(wanted)) {
+      Result<RewriteReport> report = Driver(raised, rules, options).run();
+      if (report && paid_off(*report, rules, opset)) {
+        report->nodes_before = nodes;
+        report->opset_before = opset;
+        report->opset_after = wanted;
+        model = std::move(raised);
+        return report;
+      }
+    }
+  }
+  Result<RewriteReport> report = Driver(model, rules, options).run();
+  if (report) report->opset_before = report->opset_after = opset;
+  return report;
 }
 
 }  // namespace hone::change

@@ -29,6 +29,9 @@ struct RewriteOptions {
   bool explain = true;
   // Run the ONNX checker on the result.
   bool check_result = true;
+  // Convert the model to the opset that a rule needs (RuleInfo::opset) when that lets it fire. A model that can't be
+  // converted stays at its opset.
+  bool raise_opset = true;
 };
 
 struct Refusal {
@@ -47,6 +50,7 @@ struct RewriteReport {
   std::vector<RuleReport> rules;             // in the order they were given
   size_t nodes_before = 0, nodes_after = 0;  // subgraphs included
   int rounds = 0;
+  int64_t opset_before = 0, opset_after = 0;  // of the ONNX domain; they differ when a rule needed a newer one
   // Nodes whose name another node of their graph had (ONNX Runtime refuses such a model): "n -> n_1 (Conv, makes y)".
   std::vector<std::string> renamed_nodes;
   size_t fired() const;

@@ -26,6 +26,11 @@ struct RuleInfo {
   bool done_by_onnxruntime = false;
   // The one engine it is for, because of how that engine lays out or runs things; empty: any.
   std::string_view engine = {};
+  // The rule needs this opset of the ONNX domain: the driver raises the model's opset first (RewriteOptions).
+  int64_t opset = 0;
+  // Not empty: the rule is applied only when it is asked for by name, and this is why ("its kernel is slower than
+  // ...").
+  std::string_view only_when_named = {};
 };
 
 // What a pattern's names stand for at one site.

@@ -7,6 +7,8 @@
 #include <memory>
 
 #include "base/text.h"
+#include "change/setting/setting_change.h"
+#include "change/setting/slow_fusions.h"
 
 namespace hone::change {
 
@@ -107,6 +109,20 @@ std::vector<Proposal> GraphChange::propose(const Context& context, std::string* 
   return {p};
 }
 
+namespace {
+
+// Known shapes let ONNX Runtime make operators that are slower than their parts: a model must not lose by being
+// clearer.
+void stop_slow_fusions(const model::Graph& graph, Applied& applied) {
+  const engine::Configuration before = applied.configuration;
+  const std::string optimizers = slow_fusions_of(graph);
+  if (before.engine != "onnxruntime" || optimizers.empty() || !setting_of(before, kDisabledOptimizers).empty()) return;
+  applied.configuration.settings[kDisabledOptimizers] = optimizers;
+  applied.patch += settings_diff(before, applied.configuration);
+}
+
+}  // namespace
+
 Result<Applied> GraphChange::apply(const Proposal&, const Context& context, const fs::path& folder) const {
   Rewritten result = HONE_TRY(rewritten(context, {}));
   const auto files = HONE_TRY(result.model.save(folder / "model.onnx"));
@@ -121,6 +137,7 @@ Result<Applied> GraphChange::apply(const Proposal&, const Context& context, cons
       fmt::format("-{}\n+{}\n", counted(applied.nodes_before, "node"), counted(applied.nodes_after, "node"));
   for (const RuleReport& rule : result.report.rules)
     if (rule.fired > 0) applied.patch += fmt::format("+{} x{}\n", rule.id, rule.fired);
+  stop_slow_fusions(result.model.graph(), applied);
   return applied;
 }
 

@@ -421,9 +421,4 @@ AttentionSite find_attention(const Graph& graph, NodeId softmax, Dims& dims, boo
   return Finder(graph, softmax, dims, ungroup).find();
 }
 
-ValueId tokens_first_source(const Graph& graph, ValueId heads_first) {
-  const Node* node = graph.producer(heads_first);
-  return node != nullptr && has_perm(*node, {0, 2, 1, 3}) ? node->input(0) : kNoValue;
-}
-
 }  // namespace hone::change

@@ -54,9 +54,12 @@ struct AttentionSite {
 // `ungroup`: take k and v before their repetition for groups of heads (Attention can; MultiHeadAttention can't).
 AttentionSite find_attention(const model::Graph& graph, model::NodeId softmax, Dims& dims, bool ungroup);
 
-// The value in three dims, [B,S,N·D], of a [B,S,N,D] one: what it was reshaped from, or a new Reshape. `width` is N·D:
-// written out, because ONNX's inference of Attention takes an unknown last dim for 0.
-model::ValueId merged_heads(model::Graph& graph, Dims& dims, model::ValueId tokens_first, int64_t width);
+// True when the heads can be had as [B,S,N·D] without a copy of our own: their value is a Transpose of [B,S,N,D], is
+// that already, or is a part of [B,S,P,N,D] (q, k and v of one projection).
+bool can_merge_heads(const model::Graph& graph, Dims& dims, const Heads& heads);
+// That value: what was reshaped to heads, a new Reshape, or an output of a Split. `width` is N·D: written out, because
+// ONNX's inference of Attention takes an unknown last dim for 0.
+model::ValueId merged_heads(model::Graph& graph, Dims& dims, const Heads& heads, int64_t width);
 
 // The masks of a site as one value that a fused operator takes: added up, conditions turned into numbers, expanded to
 // [.., S, T] where it is not proven to have that shape. `queries` and `keys` are values whose given axis has the length
@@ -78,8 +81,5 @@ void replace_with_merged(model::Graph& graph, Dims& dims, model::ValueId heads_f
 
 // Removes those of the nodes whose outputs nothing reads any more.
 void remove_unread(model::Graph& graph, const std::vector<model::NodeId>& nodes);
-
-// The [B,S,N,D] value behind a [B,N,S,D] one, when that is only its Transpose; kNoValue otherwise.
-model::ValueId tokens_first_source(const model::Graph& graph, model::ValueId heads_first);
 
 }  // namespace hone::change

@@ -208,22 +208,111 @@ ValueId joined_mask(Graph& graph, Dims& dims, const AttentionSite& site, AxisOf 
   return expanded(graph, dims, site, sum, queries, keys);
 }
 
-ValueId merged_heads(Graph& graph, Dims& dims, ValueId tokens_first, int64_t width) {
-  const Node* node = graph.producer(tokens_first);
-  const auto split = dims.shape(tokens_first);
-  if (node != nullptr && node->is("Reshape") && split) {
+namespace {
+
+bool has_perm(const Node& node, const std::vector<int64_t>& perm) {
+  return node.is("Transpose") && node.attribute_ints("perm") == perm;
+}
+
+// [B,S,N,D] behind heads, or kNoValue.
+ValueId tokens_first(const Graph& graph, const Heads& heads) {
+  if (!heads.reshaped.empty()) return kNoValue;
+  if (heads.tokens_first) return heads.value;
+  const Node* node = graph.producer(heads.value);
+  return node != nullptr && has_perm(*node, {0, 2, 1, 3}) ? node->input(0) : kNoValue;
+}
+
+// One of the parts of [B,S,P,N,D]: what a projection to q, k and v at once is split into.
+struct Part {
+  ValueId all = kNoValue;
+  int64_t index = 0, count = 0;
+};
+
+std::optional<Part> part_of(const Graph& graph, Dims& dims, const Heads& heads) {
+  if (heads.tokens_first || !heads.reshaped.empty()) return std::nullopt;
+  const Node* pick = graph.producer(heads.value);
+  if (pick == nullptr) return std::nullopt;
+  Part part;
+  ValueId transposed = kNoValue;
+  if (pick->is("Gather") && pick->attribute_int("axis", 0) == 0) {
+    const auto index = graph.constant(pick->input(1)) ? graph.constant(pick->input(1))->to_int64s()
+                                                      : Result<std::vector<int64_t>>(std::vector<int64_t>{});
+    if (!index || index->size() != 1 || graph.constant(pick->input(1))->rank() != 0) return std::nullopt;
+    part.index = index->front();
+    transposed = pick->input(0);
+  } else if (pick->is("Squeeze")) {
+    const Node* split = graph.producer(pick->input(0));
+    if (split == nullptr || !split->is("Split") || split->attribute_int("axis", 0) != 0) return std::nullopt;
+    if (!dims.dim(pick->input(0), 0).is(1) || dims.rank(heads.value) != 4) return std::nullopt;
+    part.index = graph.value(pick->input(0)).producer_slot;
+    transposed = split->input(0);
+  }
+  const Node* node = transposed == kNoValue ? nullptr : graph.producer(transposed);
+  if (node == nullptr || !has_perm(*node, {2, 0, 3, 1, 4})) return std::nullopt;
+  part.all = node->input(0);
+  const KnownDim count = dims.dim(part.all, 2);
+  if (!count.is_number || part.index < -count.value || part.index >= count.value) return std::nullopt;
+  if (pick->is("Squeeze") && graph.producer(pick->input(0))->outputs.size() != static_cast<size_t>(count.value))
+    return std::nullopt;
+  part.count = count.value;
+  if (part.index < 0) part.index += part.count;
+  return part;
+}
+
+// A value whose first two dims are [B,S] with everything behind them in one dim.
+ValueId flattened(Graph& graph, Dims& dims, ValueId value, int64_t width) {
+  const Node* node = graph.producer(value);
+  const auto shape = dims.shape(value);
+  if (node != nullptr && node->is("Reshape") && shape) {
     const auto source = dims.shape(node->input(0));
-    if (source && source->size() == 3 && same((*source)[0], (*split)[0]) && same((*source)[1], (*split)[1]))
+    if (source && source->size() == 3 && same((*source)[0], (*shape)[0]) && same((*source)[1], (*shape)[1]))
       return node->input(0);
   }
-  const ValueId before = made_before(graph, tokens_first, "Reshape", [&](const Node& reshape) {
+  const ValueId before = made_before(graph, value, "Reshape", [&](const Node& reshape) {
     return int_constants(graph, reshape.input(1)) == std::vector<int64_t>{0, 0, width} &&
            reshape.attribute_int("allowzero", 0) == 0;
   });
   if (before != kNoValue) return before;
-  const std::string hint = name_of(graph, tokens_first) + "_merged";
-  return add(graph, "Reshape", {tokens_first, int_constant(graph, hint + "_dims", {0, 0, width})}, hint,
-             model::Type::tensor(dtype_of_value(graph, tokens_first), model::Shape{{}, {}, {width, {}}}));
+  const std::string hint = name_of(graph, value) + "_merged";
+  return add(graph, "Reshape", {value, int_constant(graph, hint + "_dims", {0, 0, width})}, hint,
+             model::Type::tensor(dtype_of_value(graph, value), model::Shape{{}, {}, {width, {}}}));
+}
+
+ValueId split_off(Graph& graph, ValueId all, const Part& part, int64_t width) {
+  const std::vector<int64_t> widths(static_cast<size_t>(part.count), width);
+  for (const model::Use& use : graph.value(all).uses) {
+    const Node& node = graph.node(use.node);
+    if (use.slot == 0 && node.is("Split") && node.attribute_int("axis", 0) == 2 &&
+        int_constants(graph, node.input(1)) == widths)
+      return node.output(static_cast<size_t>(part.index));
+  }
+  const std::string hint = name_of(graph, all) + "_part";
+  model::NodeSpec split{.op_type = "Split", .inputs = {all}, .attributes = {{"axis", int64_t{2}}}};
+  if (graph.opset() >= 13) {
+    split.inputs.push_back(int_constant(graph, hint + "_widths", widths));
+  } else {
+    split.attributes.emplace_back("split", widths);
+  }
+  for (int64_t i = 0; i < part.count; ++i)
+    split.outputs.push_back(
+        graph.add_value(hint, model::Type::tensor(dtype_of_value(graph, all), model::Shape{{}, {}, {width, {}}})));
+  const ValueId out = split.outputs[static_cast<size_t>(part.index)];
+  graph.add_node(std::move(split));
+  return out;
+}
+
+}  // namespace
+
+bool can_merge_heads(const Graph& graph, Dims& dims, const Heads& heads) {
+  return tokens_first(graph, heads) != kNoValue || part_of(graph, dims, heads).has_value();
+}
+
+ValueId merged_heads(Graph& graph, Dims& dims, const Heads& heads, int64_t width) {
+  const ValueId tokens = tokens_first(graph, heads);
+  if (tokens != kNoValue) return flattened(graph, dims, tokens, width);
+  const auto part = part_of(graph, dims, heads);
+  HONE_CHECK(part.has_value());
+  return split_off(graph, flattened(graph, dims, part->all, part->count * width), *part, width);
 }
 
 void remove_unread(Graph& graph, const std::vector<NodeId>& nodes) {
@@ -243,10 +332,6 @@ void remove_unread(Graph& graph, const std::vector<NodeId>& nodes) {
 
 namespace {
 
-bool is_transpose(const Node& node) {
-  return node.is("Transpose") && node.attribute_ints("perm") == std::vector<int64_t>{0, 2, 1, 3};
-}
-
 // Hands `merged` to the readers of one value after another; makes the other layouts only when somebody needs them.
 class Handover {
  public:
@@ -258,7 +343,7 @@ class Handover {
     for (const NodeId id : readers(value)) {
       const Node& node = graph_.node(id);
       const auto out = node.is("Reshape") ? dims_.shape(node.output(0)) : std::nullopt;
-      if (is_transpose(node)) {
+      if (has_perm(node, {0, 2, 1, 3})) {
         tokens_first(node.output(0));
         remove_unread(graph_, {id});
       } else if (shape && out && same(*shape, *out)) {

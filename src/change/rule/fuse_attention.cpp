@@ -32,11 +32,6 @@ constexpr int64_t kAttentionOpset = 23;
 
 bool has_attention(const Graph& graph) { return graph.opset() >= kAttentionOpset; }
 
-ValueId tokens_first(const Graph& graph, const Heads& heads) {
-  if (!heads.reshaped.empty()) return kNoValue;
-  return heads.tokens_first ? heads.value : tokens_first_source(graph, heads.value);
-}
-
 // [B,N,S,D], with a Transpose or a Reshape when only another layout is there.
 ValueId heads_first(Graph& graph, const Heads& heads) {
   if (!heads.tokens_first && heads.reshaped.empty()) return heads.value;
@@ -82,7 +77,7 @@ class FuseAttention final : public Rule {
     if (!graph.node(root).is("Softmax")) return Match::no();
     Dims dims(graph);
     AttentionSite site = find_attention(graph, root, dims, has_attention(graph));
-    if (site.found() && !has_attention(graph)) site.why = multi_head_obstacle(graph, site);
+    if (site.found() && !has_attention(graph)) site.why = multi_head_obstacle(graph, dims, site);
     if (!site.why.empty()) return Match::refused(std::move(site.why));
     if (!site.found()) return Match::no();
     Match match = Match::yes();
@@ -102,27 +97,27 @@ class FuseAttention final : public Rule {
 
  private:
   // Heads merged into the last dim; its size must be known for ONNX's inference.
-  static bool keys_and_values_merge(const Graph& graph, const AttentionSite& site) {
-    return site.head_size.is_number && site.value_size.is_number && tokens_first(graph, site.key) != kNoValue &&
-           tokens_first(graph, site.value) != kNoValue;
+  static bool keys_and_values_merge(const Graph& graph, Dims& dims, const AttentionSite& site) {
+    return site.head_size.is_number && site.value_size.is_number && can_merge_heads(graph, dims, site.key) &&
+           can_merge_heads(graph, dims, site.value);
   }
 
-  static std::string multi_head_obstacle(const Graph& graph, const AttentionSite& site) {
+  static std::string multi_head_obstacle(const Graph& graph, Dims& dims, const AttentionSite& site) {
     if (!site.head_size.is_number) return "the head size is not known";
-    if (keys_and_values_merge(graph, site) || same(site.head_size, site.value_size)) return {};
+    if (keys_and_values_merge(graph, dims, site) || same(site.head_size, site.value_size)) return {};
     return "MultiHeadAttention takes keys and values by heads only when their head sizes are equal";
   }
 
   static void onnx_attention(Graph& graph, Dims& dims, const AttentionSite& site) {
-    const ValueId query = tokens_first(graph, site.query);
-    const bool merge = query != kNoValue && keys_and_values_merge(graph, site) && transposed_after(graph, site.result);
+    const bool merge = can_merge_heads(graph, dims, site.query) && keys_and_values_merge(graph, dims, site) &&
+                       transposed_after(graph, site.result);
     model::NodeSpec node{.op_type = "Attention", .attributes = {{"scale", static_cast<float>(site.scale)}}};
     if (merge) {
-      const int64_t key_heads = site.heads.value / site.groups;
-      node.inputs = {merged_heads(graph, dims, query, site.heads.value * site.head_size.value),
-                     merged_heads(graph, dims, tokens_first(graph, site.key), key_heads * site.head_size.value),
-                     merged_heads(graph, dims, tokens_first(graph, site.value), key_heads * site.value_size.value)};
-      node.attributes.emplace_back("q_num_heads", site.heads.value);
+      const int64_t heads = site.heads.value, key_heads = heads / site.groups;
+      node.inputs = {merged_heads(graph, dims, site.query, heads * site.head_size.value),
+                     merged_heads(graph, dims, site.key, key_heads * site.head_size.value),
+                     merged_heads(graph, dims, site.value, key_heads * site.value_size.value)};
+      node.attributes.emplace_back("q_num_heads", heads);
       node.attributes.emplace_back("kv_num_heads", key_heads);
     } else {
       for (const Heads* heads : {&site.query, &site.key, &site.value})
@@ -136,15 +131,17 @@ class FuseAttention final : public Rule {
 
   static void multi_head_attention(Graph& graph, Dims& dims, const AttentionSite& site) {
     graph.import_opset("com.microsoft", 1);
-    ValueId query = tokens_first(graph, site.query);
-    if (query == kNoValue) query = heads_first(graph, {site.query.value, true});  // the same swap the other way
-    const bool merge = keys_and_values_merge(graph, site);
+    // The queries must be merged; a Transpose of heads-first ones is the same swap as the other way round.
+    const Heads query = can_merge_heads(graph, dims, site.query)
+                            ? site.query
+                            : Heads{heads_first(graph, {heads_first(graph, site.query), true}), true};
+    const bool merge = keys_and_values_merge(graph, dims, site);
     const int64_t heads = site.heads.value;
-    const ValueId key = merge ? merged_heads(graph, dims, tokens_first(graph, site.key), heads * site.head_size.value)
-                              : heads_first(graph, site.key);
-    const ValueId value =
-        merge ? merged_heads(graph, dims, tokens_first(graph, site.value), heads * site.value_size.value)
-              : site.value.value;
+    const auto by_heads_or_merged = [&](const Heads& source, const KnownDim& size) {
+      return merge ? merged_heads(graph, dims, source, heads * size.value) : heads_first(graph, source);
+    };
+    const ValueId key = by_heads_or_merged(site.key, site.head_size);
+    const ValueId value = by_heads_or_merged(site.value, site.value_size);
     model::NodeSpec node{.op_type = "MultiHeadAttention",
                          .inputs = {merged_heads(graph, dims, query, heads * site.head_size.value), key, value},
                          .attributes = {{"num_heads", heads}, {"scale", static_cast<float>(site.scale)}},

@@ -159,6 +159,21 @@ TEST(FuseAttention, TakesGroupedHeadsUnrepeated) {
   expect_same_outputs(older, kRule);
 }
 
+TEST(FuseAttention, SplitsAProjectionToAllThree) {
+  const std::string text =
+      "agraph (float[b, s, 24] x) => (float[b, s, 8] y) <int64[5] five = {0, 0, 3, 2, 4}, int64[3] merged = {0, 0, 8}, "
+      "int64 i = {0}, int64 j = {1}, int64 l = {-1}, float scale = {0.5}> { x5 = Reshape(x, five) "
+      "all = Transpose<perm = [2, 0, 3, 1, 4]>(x5) qh = Gather(all, i) kh = Gather(all, j) vh = Gather(all, l) "
+      "qs = Mul(qh, scale) kt = Transpose<perm = [0, 1, 3, 2]>(kh) s0 = MatMul(qs, kt) p = Softmax<axis = -1>(s0) " +
+      kResult + " }";
+  const auto done = rewritten({"fuse-attention", "remove-dead-nodes"}, text, 23);
+  EXPECT_EQ(done.lines,
+            "%1, %2, %3 = Split<axis=2>(x, int64{8,8,8})\n"
+            "y = Attention<kv_num_heads=2, q_num_heads=2, scale=0.5>(%1, %2, %3)\n");
+  expect_same_outputs(done, kRule);
+  expect_same_outputs(rewritten_at_17(text), kRule);
+}
+
 TEST(FuseAttention, GivesTheResultBackInOtherShapes) {
   // A Shape of the result, and no Transpose behind it.
   const auto done =

@@ -42,15 +42,15 @@ class MoveHeadsIntoAttention final : public Rule {
     for (size_t slot = 1; slot < node.outputs.size(); ++slot)
       if (node.outputs[slot] != kNoValue && graph.used_outside(node.outputs[slot], {}))
         return Match::refused(fmt::format("output {} of {} is read", slot, describe(graph, root)));
+    Dims dims(graph);
     for (const size_t slot : {0, 1, 2})
-      if (tokens_first_source(graph, node.input(slot)) == kNoValue)
+      if (!can_merge_heads(graph, dims, {node.input(slot)}))
         return Match::refused(fmt::format("input {} of {} is {}, not a Transpose [0,2,1,3]", slot,
                                           describe(graph, root), describe_value(graph, node.input(slot))));
     const NodeId reader = graph.only_user(node.output(0));
     if (reader == model::kNoNode || !graph.node(reader).is("Transpose") ||
         graph.node(reader).attribute_ints("perm") != std::vector<int64_t>{0, 2, 1, 3})
       return Match::refused(fmt::format("the result of {} is not only transposed back", describe(graph, root)));
-    Dims dims(graph);
     const KnownDim heads = dims.dim(node.input(0), 1), key_heads = dims.dim(node.input(1), 1);
     if (!heads.is_number || !key_heads.is_number || heads.value <= 0 || key_heads.value <= 0)
       return Match::refused(fmt::format("the number of heads of {} is not known", describe(graph, root)));
@@ -75,7 +75,7 @@ class MoveHeadsIntoAttention final : public Rule {
     for (const size_t slot : {0, 1, 2}) {
       const ValueId input = graph.node(root).input(slot);
       const int64_t width = dims.dim(input, 3).value * (slot == 0 ? heads : key_heads);
-      node.inputs.push_back(merged_heads(graph, dims, tokens_first_source(graph, input), width));
+      node.inputs.push_back(merged_heads(graph, dims, {input}, width));
     }
     if (graph.node(root).input(3) != kNoValue) node.inputs.push_back(graph.node(root).input(3));
     node.attributes = graph.node(root).attributes;

@@ -139,8 +139,8 @@ class Driver {
     return {};
   }
 
-  // Inference may sharpen the declared types of the outputs, and a value that takes over an output's name brings its own
-  // inferred type: the interface stays what it was. A type that contradicts it stays, for the gate to see.
+  // Inference may sharpen the declared types of the outputs, and a value that takes over an output's name brings its
+  // own inferred type: the interface stays what it was. A type that contradicts it stays, for the gate to see.
   void restore_output_types() {
     Graph& graph = model_.graph();
     for (size_t i = 0; i < graph.outputs().size() && i < before_.outputs.size(); ++i) {

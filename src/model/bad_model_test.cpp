@@ -184,7 +184,7 @@ TEST(BadModel, FlippedBytesNeverCrash) {
   const std::string whole = small_proto().SerializeAsString();
   std::mt19937_64 random(20240611);
   int loaded = 0;
-  for (int round = 0; round < 3000; ++round) {
+  for (int round = 0; round < 1500; ++round) {
     std::string bytes = whole;
     const int flips = 1 + static_cast<int>(random() % 4);
     for (int i = 0; i < flips; ++i) bytes[random() % bytes.size()] = static_cast<char>(random());
@@ -196,7 +196,7 @@ TEST(BadModel, FlippedBytesNeverCrash) {
     ++loaded;
     use(*model);
   }
-  EXPECT_GT(loaded, 100);
+  EXPECT_GT(loaded, 50);
 }
 
 }  // namespace

@@ -120,7 +120,9 @@ class Graph {
   const Value& value(ValueId id) const;
   size_t value_limit() const { return values_.size(); }  // ids are 0 .. value_limit()-1, dead ones included
   bool value_alive(ValueId id) const;
-  const std::vector<ValueId>& inputs() const { return inputs_; }    // in file order
+  // What can be fed, in file order: also inputs that have a default (Value::initializer), which may be left out. Not
+  // the initializers that models before IR version 4 list as inputs.
+  const std::vector<ValueId>& inputs() const { return inputs_; }
   const std::vector<ValueId>& outputs() const { return outputs_; }  // in file order
   ValueId find_value(std::string_view name) const;                  // kNoValue when absent
   // Opset of a domain in the model this graph belongs to; 0 when not imported.

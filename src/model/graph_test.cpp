@@ -135,6 +135,23 @@ TEST(Graph, AnInnerNameThatWouldHideTheReplacementMovesAway) {
   expect_valid(model);
 }
 
+TEST(Graph, ABranchThatGivesAnOuterValueAwayFollowsItsReplacement) {
+  Model model = text_model(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    g (float[4] x, bool c) => (float[4] y)
+    {
+      a = Relu(x)
+      y = If (c) <then_branch = t () => (float[4] a) {}, else_branch = e () => (float[4] r) { r = Add(a, x) }>
+    })");
+  Graph& graph = model.graph();
+  const NodeId branch = graph.order().back();
+  EXPECT_EQ(graph.captures(branch).size(), 2);
+  ASSERT_TRUE(graph.replace_uses(graph.find_value("a"), graph.find_value("x")));
+  EXPECT_EQ(graph.captures(branch).size(), 1);
+  const auto inner = graph.subgraphs(branch)[0];
+  EXPECT_EQ(inner->value(inner->outputs()[0]).name, "x");
+}
+
 TEST(Graph, AGraphOutputKeepsItsNameWhenItsValueIsReplaced) {
   Model model = text_model(kChain);
   Graph& graph = model.graph();

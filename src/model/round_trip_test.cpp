@@ -130,6 +130,45 @@ TEST(RoundTrip, EverythingAFileCanSayIsCarriedAlong) {
   EXPECT_THAT(model->function_names(), ElementsAre("local:scale"));
 }
 
+TEST(RoundTrip, OddButValidGraphs) {
+  for (const char* text :
+       {// No nodes at all; an input that is an output; an initializer that is an output; no inputs.
+        R"(<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] x) {})",
+        R"(<ir_version: 8, opset_import: ["" : 17]> g () => (float[2] w) <float[2] w = {1, 2}> {})",
+        R"(<ir_version: 8, opset_import: ["" : 17]> g () => (float[2] y) <float[2] w = {1, 2}> { y = Neg(w) })",
+        // An optional input left out, a value read twice.
+        R"(<ir_version: 8, opset_import: ["" : 17]> g (float[2] x, float h) => (float[2] y) { y = Clip(x, , h) })",
+        R"(<ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Mul(x, x) })",
+        // Zero-size, scalar and string tensors; a symbolic rank.
+        R"(<ir_version: 8, opset_import: ["" : 17]> g (float[n, 0] x, string[2] s) => (float[n, m] y, string[2] t)
+              <float[0] e = {}, float one = {1}, string[2] w = {"a", "b"}>
+              { z = Mul(x, one)  y = Add(z, e)  t = Where(c, s, w)  c = Constant<value = bool {1}>() })"}) {
+    const auto parsed = Model::from_text(text);
+    ASSERT_TRUE(parsed.has_value()) << parsed.error().line();
+    const std::string bytes = *parsed->to_bytes();
+    const auto model = Model::from_bytes(bytes);
+    ASSERT_TRUE(model.has_value()) << model.error().line();
+    EXPECT_TRUE(model->check().has_value()) << model->check().error().line();
+    EXPECT_EQ(difference(bytes, *model->to_bytes()), "");
+    EXPECT_EQ(model->fingerprint(), parsed->fingerprint());
+  }
+}
+
+TEST(RoundTrip, NodesOutOfOrderAreSorted) {
+  const auto model = Model::from_text(R"(
+    <ir_version: 8, opset_import: ["" : 17]> g (float[2] x) => (float[2] y) { y = Neg(b)  b = Exp(a)  a = Abs(x) })");
+  ASSERT_TRUE(model.has_value()) << model.error().line();
+  EXPECT_TRUE(model->check().has_value()) << model->check().error().line();
+  EXPECT_EQ(model->graph().node(model->graph().order()[0]).op_type, "Abs");
+}
+
+TEST(RoundTrip, DuplicateNodeNamesStay) {
+  onnx::ModelProto proto = decorated();
+  for (auto& node : *proto.mutable_graph()->mutable_node()) node.set_name("same");
+  const std::string bytes = proto.SerializeAsString();
+  EXPECT_EQ(difference(bytes, *Model::from_bytes(bytes)->to_bytes()), "");
+}
+
 TEST(RoundTrip, WhatAnnotationsNameIsNotUnused) {
   Model model = *Model::from_bytes(decorated().SerializeAsString());
   EXPECT_EQ(model.graph().remove_unused_values(), 0);

@@ -52,6 +52,7 @@ Result<model::Tensor> read_npy(const fs::path& path);
 
 // A folder of sample_0000.npz, sample_0001.npz, ...: how samples go to workers and outputs come back from them.
 std::string sample_file_name(size_t index);
+// write_samples() leaves nothing of a longer set that was there before.
 Status write_samples(const fs::path& folder, const std::vector<model::NamedTensors>& samples);
 // The sample files of a folder in order; an Error when a number is missing in between.
 Result<std::vector<fs::path>> sample_files(const fs::path& folder);

@@ -72,7 +72,7 @@ TEST_F(Data, FolderOfNpzIsOneSampleEachInNaturalOrder) {
     EXPECT_EQ(data->samples[i][1].second.at<int64_t>(0), (std::array<int64_t, 3>{2, 9, 10}[i]));
   EXPECT_THAT(data->source, HasSubstr("(3 .npz files)"));
   EXPECT_FALSE(data->synthetic);
-  EXPECT_EQ(load("d", {}, 2)->samples.size(), 2u);
+  EXPECT_EQ(load("d", {}, 2).value().samples.size(), 2u);
 }
 
 TEST_F(Data, OneNpzWithALeadingAxisIsManySamples) {
@@ -87,7 +87,7 @@ TEST_F(Data, OneNpzWithALeadingAxisIsManySamples) {
 
 TEST_F(Data, OneNpzWithTheInputsRankIsOneSample) {
   put("a.npz", {{"x", x_}, {"ids", ids_}});
-  EXPECT_EQ(load("a.npz")->samples, (std::vector<NamedTensors>{{{"x", x_}, {"ids", ids_}}}));
+  EXPECT_EQ(load("a.npz").value().samples, (std::vector<NamedTensors>{{{"x", x_}, {"ids", ids_}}}));
 }
 
 TEST_F(Data, LeadingAxesThatDisagreeAreAnError) {
@@ -143,7 +143,7 @@ TEST_F(Data, MissingInputNamesFileInputAndWhatWasFound) {
 
 TEST_F(Data, ArraysWithoutAnInputAreANote) {
   put("a.npz", {{"x", x_}, {"ids", ids_}, {"label", ids_}});
-  EXPECT_THAT(load("a.npz")->notes, ElementsAre("array 'label' is ignored: the model has no such input"));
+  EXPECT_THAT(load("a.npz").value().notes, ElementsAre("array 'label' is ignored: the model has no such input"));
 }
 
 TEST_F(Data, WrongRankDimsAndDtypeAreExactErrors) {
@@ -181,7 +181,7 @@ TEST_F(Data, NanAndUnequalSymbolsAreNotes) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   put("d/1.npz", {{"x", Tensor::of<float>({1, 3}, {1, nan, 3})}, {"ids", ids_}});
   put("d/2.npz", {{"x", Tensor::of<float>({1, 3}, {nan, nan, 3})}, {"ids", ids_}});
-  const auto notes = load("d")->notes;
+  const auto notes = load("d").value().notes;
   EXPECT_THAT(notes, Contains("input 'x' has NaN or Inf, first in " + at("d/1.npz").string()));
   EXPECT_THAT(notes, Contains("dim 'batch' is 1 in input 'x' and 2 in input 'ids'"));
   EXPECT_EQ(notes.size(), 2u);
@@ -209,7 +209,7 @@ TEST_F(Data, ModelWithoutInputsHasOneEmptySample) {
   const auto data = load("a.npz");
   ASSERT_TRUE(data) << data.error().line();
   EXPECT_EQ(data->samples, std::vector<NamedTensors>(1));
-  EXPECT_EQ(synthesize(model_.graph(), {}, 4, 1)->samples, std::vector<NamedTensors>(1));
+  EXPECT_EQ(synthesize(model_.graph(), {}, 4, 1).value().samples, std::vector<NamedTensors>(1));
 }
 
 TEST_F(Data, SequenceInputsAreUnsupported) {
@@ -228,7 +228,7 @@ g (float[2] x, float[2] w) => (float[2] y) <float[2] w = {1, 2}> { y = Add(x, w)
   const auto data = load("a.npz");
   ASSERT_TRUE(data) << data.error().line();
   EXPECT_EQ(data->samples[0].size(), 1u);
-  EXPECT_EQ(synthesize(model_.graph(), {}, 1, 1)->samples[0].size(), 1u);
+  EXPECT_EQ(synthesize(model_.graph(), {}, 1, 1).value().samples[0].size(), 1u);
 }
 
 TEST_F(Data, StringAndEmptyTensorsPass) {
@@ -236,17 +236,17 @@ TEST_F(Data, StringAndEmptyTensorsPass) {
 g (string[n] s, float[m] e) => (string[n] y, float[m] z) { y = Identity(s) z = Identity(e) })");
   const Tensor text({2}, {"ä", ""}), empty = Tensor::of<float>({0}, {});
   put("a.npz", {{"s", text}, {"e", empty}});
-  EXPECT_EQ(load("a.npz")->samples[0], (NamedTensors{{"s", text}, {"e", empty}}));
+  EXPECT_EQ(load("a.npz").value().samples[0], (NamedTensors{{"s", text}, {"e", empty}}));
   put("b.jsonl", R"({"input": {"s": ["ä", ""], "e": []}})");
-  EXPECT_EQ(load("b.jsonl")->samples[0], (NamedTensors{{"s", text}, {"e", empty}}));
+  EXPECT_EQ(load("b.jsonl").value().samples[0], (NamedTensors{{"s", text}, {"e", empty}}));
 }
 
 TEST_F(Data, HashIsOfTheContentAndNotOfTheFiles) {
   put("a.npz", {{"x", x_}, {"ids", ids_}});
   put("b/other.npz", {{"ids", ids_}, {"x", x_}, {"more", x_}});
   put("c.npz", {{"x", x_}, {"ids", Tensor::of<int64_t>({2, 2}, {7, 8, 9, 11})}});
-  EXPECT_EQ(load("a.npz")->sha256(), load("b")->sha256());
-  EXPECT_NE(load("a.npz")->sha256(), load("c.npz")->sha256());
+  EXPECT_EQ(load("a.npz").value().sha256(), load("b").value().sha256());
+  EXPECT_NE(load("a.npz").value().sha256(), load("c.npz").value().sha256());
   EXPECT_EQ(shapes_of(*load("a.npz")), (Shapes{{"x", {2, 3}}, {"ids", {2, 2}}}));
 }
 
@@ -266,7 +266,7 @@ TEST(TestDataSet, ReadsTheOnnxBackendFormat) {
   ASSERT_EQ(data->samples.size(), 2u);
   EXPECT_EQ(data->samples[1][0].second, Tensor::of<float>({2}, {1, 2}));
   EXPECT_THAT(data->source, HasSubstr("2 test data sets"));
-  EXPECT_EQ(load_data(folder.path() / "test_data_set_0", model.graph(), {})->samples.size(), 1u);
+  EXPECT_EQ(load_data(folder.path() / "test_data_set_0", model.graph(), {}).value().samples.size(), 1u);
 
   std::ofstream(folder.path() / "test_data_set_0/input_1.pb", std::ios::binary) << proto;
   EXPECT_THAT(load_data(folder.path(), model.graph(), {}).error().line(),

@@ -221,7 +221,10 @@ TEST(Samples, AreNumberedFilesAndAGapIsAnError) {
   const auto read = read_samples(folder.path());
   ASSERT_TRUE(read) << read.error().line();
   EXPECT_EQ(*read, samples);
-  EXPECT_EQ(read_samples(folder.path(), 2)->size(), 2u);
+  EXPECT_EQ(read_samples(folder.path(), 2).value().size(), 2u);
+  ASSERT_TRUE(write_samples(folder.path() / "again", samples));
+  ASSERT_TRUE(write_samples(folder.path() / "again", {samples[0]}));
+  EXPECT_EQ(read_samples(folder.path() / "again").value().size(), 1u) << "of the longer set nothing is left";
   fs::remove(folder.path() / "sample_0001.npz");
   EXPECT_THAT(read_samples(folder.path()).error().line(), HasSubstr("sample_0001.npz"));
 }

@@ -42,7 +42,7 @@ TEST(Protocol, HashChangesWithEveryField) {
       other[key]["x"] = {2};
     else
       other[key] = 77;
-    EXPECT_NE(Protocol::from_json(other)->hash(), hash) << key;
+    EXPECT_NE(Protocol::from_json(other).value().hash(), hash) << key;
   }
 }
 

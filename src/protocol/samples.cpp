@@ -10,6 +10,11 @@ std::string sample_file_name(size_t index) { return fmt::format("sample_{:04}.np
 Status write_samples(const fs::path& folder, const std::vector<model::NamedTensors>& samples) {
   HONE_TRY(make_directories(folder));
   for (size_t i = 0; i < samples.size(); ++i) HONE_TRY(write_npz(folder / sample_file_name(i), samples[i]));
+  // What an earlier, longer set left behind would be read as part of this one.
+  std::error_code code;
+  for (size_t i = samples.size(); fs::remove(folder / sample_file_name(i), code); ++i) {
+  }
+  if (code) return fail(io_error("can't remove an old sample (" + code.message() + ")", folder.string()));
   return {};
 }
 

@@ -33,8 +33,7 @@ Result<Configuration> Configuration::from_json(const Json& value) {
 }
 
 Configuration accuracy_reference(const fs::path& model) {
-  // Level "disabled" is not only the purest: two valid small models load at no other level (dependencies of ONNX
-  // Runtime 1.32, seen in the ONNX backend tests).
+  // Not only the purest level: two valid small models load in ONNX Runtime 1.32 at no other one.
   return {"onnxruntime", model, {{"graph_optimization", "disabled"}}};
 }
 

@@ -5,7 +5,7 @@
 
 #include <fstream>
 
-#include "engine/test_session.h"
+#include "engine/engine_test_support.h"
 
 namespace hone::engine {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/engine.h"
-#include "engine/test_session.h"
+#include "engine/engine_test_support.h"
 
 namespace hone::engine {
 namespace {

@@ -3,9 +3,9 @@
 #include <cmath>
 #include <fstream>
 
+#include "engine/engine_test_support.h"
 #include "engine/fake/latency.h"
 #include "engine/fake/rules.h"
-#include "engine/test_session.h"
 
 namespace hone::engine {
 namespace {

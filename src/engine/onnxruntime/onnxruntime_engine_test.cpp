@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fstream>
 
-#include "engine/test_session.h"
+#include "engine/engine_test_support.h"
 
 namespace hone::engine {
 namespace {

@@ -3,10 +3,10 @@
 #include <cstdlib>
 #include <fstream>
 
+#include "engine/engine_test_support.h"
 #include "engine/openvino/loader.h"
 #include "engine/openvino/options.h"
 #include "engine/openvino/profile_writer.h"
-#include "engine/test_session.h"
 
 namespace hone::engine {
 namespace {

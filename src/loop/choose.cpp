@@ -70,7 +70,8 @@ double normal_above(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
 // The prediction of a screened setting. Two instance pairs with short blocks: the sd of their mean is about the A/A's
 // sd of one pair (measuring.md 1.3: half the block, twice the variance), at least 1.5 %, the smallest seen there.
 run::Planned screened(run::Planned planned, double speedup, const run::Record& record) {
-  const double sd = std::max(record.noise ? record.noise->sd : 0.03, 0.015);
+  const bool known = record.noise && record.noise->pairs.size() > 1;
+  const double sd = std::max(known ? record.noise->sd : 0.03, 0.015);
   planned.proposal.predicted = speedup;
   planned.proposal.upper_bound = speedup * std::exp(2 * sd);
   planned.chance = normal_above((std::log(kMinimumEffect) - std::log(speedup)) / sd);

@@ -33,6 +33,7 @@ run::Record record() {
   r.protocol->synthetic = false;
   r.noise = measure::Comparison{};
   r.noise->sd = 0.02;
+  r.noise->pairs.resize(6);
   return r;
 }
 

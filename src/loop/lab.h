@@ -61,6 +61,12 @@ class Lab {
   virtual Result<Facts> facts(const run::Plan& plan) = 0;
   // Loads or makes the samples, writes them to `samples`, and fixes what makes measurements comparable.
   virtual Result<Fixed> fix(const run::Plan& plan, const fs::path& samples) = 0;
+  // Waits until no other Run measures on this device; called before the first step, and its time does not count.
+  virtual Status occupy(const run::Plan& plan, const std::function<void()>& on_wait,
+                        const std::function<bool()>& cancelled) {
+    static_cast<void>(plan), static_cast<void>(on_wait), static_cast<void>(cancelled);
+    return {};
+  }
   // The Protocol, samples and reference outputs of this Run hold from now on: after fix(), and on resume.
   virtual Status begin(const run::Record& record) = 0;
   // Runs the accuracy reference over all samples.

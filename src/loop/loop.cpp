@@ -15,7 +15,15 @@
 
 namespace hone::loop {
 
+namespace {
+
+// Longest times of a comparison, for machines that are never quiet: a usual one takes 3 to 35 s (measuring.md 3).
+constexpr double kTrialSeconds = 300, kFinalSeconds = 300;
+
+}  // namespace
+
 Status Loop::optimize() {
+  HONE_TRY(occupy_device());
   HONE_TRY(fix_protocol());
   HONE_TRY(run_reference());
   HONE_TRY(measure_baseline());
@@ -28,80 +36,13 @@ Status Loop::optimize() {
 }
 
 Status Loop::plan() {
+  HONE_TRY(occupy_device());
   HONE_TRY(fix_protocol());
   HONE_TRY(run_reference());
   HONE_TRY(measure_baseline());
   HONE_TRY(measure_noise());
   HONE_TRY(profile_best());
   run_.plan(HONE_TRY(choose_next()).open);
-  return {};
-}
-
-// --- before the first Change ---
-
-Status Loop::fix_protocol() {
-  if (!record().protocol) {
-    say("protocol", "reading model and data");
-    Fixed fixed = HONE_TRY(lab_.fix(record().plan, run_.folder() / run::kSamples));
-    HONE_TRY(run_.set_protocol(fixed.protocol, std::move(fixed.source), std::move(fixed.notes)));
-  }
-  return lab_.begin(record());
-}
-
-Status Loop::run_reference() {
-  if (record().has_reference) return {};
-  say("reference", "outputs of the original with all optimizations off");
-  HONE_TRY(stop_if_cancelled());
-  HONE_TRY(lab_.reference(run_.folder() / run::kReference, task(nullptr, "reference")).map_error([](Error e) {
-    // Not bad input: the model may be fine, but without a reference nothing can be judged (exit 3).
-    if (fails_trial(e)) e.kind = ErrorKind::kToolFailed;
-    return std::move(e).with("the accuracy reference: onnxruntime without optimizations");
-  }));
-  return run_.set_reference();
-}
-
-Status Loop::measure_baseline() {
-  if (record().baseline() != nullptr) return {};
-  say("baseline", "accuracy and latency of the original", 0);
-  run::Trial baseline;
-  baseline.stage = run::Stage::kBaseline;
-  baseline.state = run::State::kJudged;
-  baseline.configuration = original();
-  baseline.dir = run::kProfileFolder;
-  baseline.started = utc_now_iso8601();
-  baseline.vs_original = measure::Interval{1, 1, 1};
-  const double start = run_.elapsed_s();
-  run::TrialLogs logs;
-  HONE_TRY(stop_if_cancelled());
-  auto in_baseline = [](Error e) { return std::move(e).with("the baseline"); };
-  baseline.accuracy =
-      HONE_TRY(lab_.check(baseline.configuration, accuracy::Class::kReassociating, task(&baseline, "check"), &logs)
-                   .map_error(in_baseline));
-  baseline.measurement =
-      HONE_TRY(lab_.measure(baseline.configuration, task(&baseline, "measure")).map_error(in_baseline));
-  baseline.seconds = run_.elapsed_s() - start;
-  HONE_TRY(run_.baseline(baseline, logs));
-  for (const std::string& warning : baseline.measurement->warnings) listener_.line("warning: " + warning);
-  if (baseline.accuracy->passed) return {};
-  const std::string text = "the original itself departs from the reference: " + baseline.accuracy->why;
-  listener_.line("warning: " + text);
-  return run_.note("warning", text);
-}
-
-Status Loop::measure_noise() {
-  if (record().noise) return {};
-  say("noise", "the original beside itself", 0);
-  HONE_TRY(stop_if_cancelled());
-  Task where = task(record().baseline(), "noise");
-  // On a busy machine the A/A must not eat what the trials need (own choice: a tenth of the budget, at least 15 s).
-  if (record().plan.budget_s > 0) where.budget_s = std::max(15.0, record().plan.budget_s / 10);
-  const Compared noise = HONE_TRY(lab_.compare_fixed(original(), original(), kNoisePairs, where));
-  HONE_TRY(run_.noise(noise.comparison, noise.blocks));
-  for (const std::string& warning : noise.comparison.warnings) listener_.line("warning: " + warning);
-  const std::optional<double> least = measure::smallest_provable(noise.comparison);
-  listener_.line(
-      fmt::format("baseline {:.4g} ms; the smallest gain that can be proven here is {}", *record().baseline_ms(),
-                  least ? fmt::format("{:.1f} %", (*least - 1) * 100) : "not known: the machine is too busy"));
   return {};
 }
 
@@ -206,112 +147,6 @@ Status Loop::check_goal() {
   return run_.goal_checked(best->number, c.comparison, c.blocks);
 }
 
-// --- one Trial ---
-
-Status Loop::try_change(const run::Planned& planned) {
-  HONE_TRY(stop_if_cancelled());
-  return advance(HONE_TRY(run_.begin(planned.proposal, planned.kind, stage_of(planned.proposal, diagnosis()))));
-}
-
-const run::Trial* Loop::unfinished() const {
-  const run::Trial& last = record().trials.back();
-  return last.state != run::State::kJudged && last.stage != run::Stage::kFinal ? &last : nullptr;
-}
-
-Status Loop::advance(run::Trial trial) {
-  while (trial.state != run::State::kJudged) {
-    say(trial.stage == run::Stage::kCombination ? "ablation" : "trial", trial.title(), trial.number);
-    HONE_TRY(stop_if_cancelled());
-    const double start = run_.elapsed_s();
-    run::TrialLogs logs;
-    Result<run::Trial> next = step(trial, &logs);
-    if (!next && !fails_trial(next.error())) return fail(next.error());
-    if (!next) {
-      trial.verdict = verdict::failed(next.error());
-      trial.seconds += run_.elapsed_s() - start;
-      next = judged(trial, logs);
-    }
-    trial = HONE_TRY(std::move(next));
-  }
-  return {};
-}
-
-// One arrow of the state machine.
-Result<run::Trial> Loop::step(const run::Trial& trial, run::TrialLogs* logs) {
-  switch (trial.state) {
-    case run::State::kCreated:
-      return prepare(trial);
-    case run::State::kPrepared:
-      return convert(trial, logs);
-    case run::State::kConverted:
-      return trial.accuracy->passed ? compare(trial) : judge(trial);
-    default:
-      return judge(trial);
-  }
-}
-
-Result<run::Trial> Loop::prepare(const run::Trial& given) {
-  run::Trial trial = given;
-  const double start = run_.elapsed_s();
-  HONE_TRY(run_.begin_again(trial));
-  const run::Trial* best = record().best();
-  const change::Applied applied =
-      trial.stage == run::Stage::kCombination
-          ? HONE_TRY(rebuild(trial))
-          : HONE_TRY(lab_.apply(trial.proposal, located(best->configuration), diagnosis(), run_.folder() / trial.dir));
-  trial.seconds += run_.elapsed_s() - start;
-  HONE_TRY(run_.prepared(trial, applied));
-  return *record().trial(trial.number);
-}
-
-Result<run::Trial> Loop::convert(const run::Trial& given, run::TrialLogs* logs) {
-  run::Trial trial = given;
-  const double start = run_.elapsed_s();
-  trial.accuracy = HONE_TRY(lab_.check(located(trial.configuration), class_of(trial), task(&trial, "check"), logs));
-  trial.seconds += run_.elapsed_s() - start;
-  HONE_TRY(run_.converted(trial, *logs));
-  return *record().trial(trial.number);
-}
-
-Result<run::Trial> Loop::compare(const run::Trial& given) {
-  run::Trial trial = given;
-  const double start = run_.elapsed_s();
-  const run::Trial* parent = record().trial(trial.parent);
-  const engine::Configuration best = located(parent->configuration), tried = located(trial.configuration);
-  Task where = task(&trial, "compare");
-  where.budget_s = trial_budget();
-  const bool removal = trial.stage == run::Stage::kCombination;
-  Compared compared = HONE_TRY(removal ? lab_.compare(tried, best, where) : lab_.compare(best, tried, where));
-  if (removal) {
-    compared.comparison = turned(compared.comparison);
-    for (measure::BlockRow& b : compared.blocks) b.side = b.side == 'A' ? 'B' : 'A';
-  }
-  trial.comparison = std::move(compared.comparison);
-  const measure::Interval& was = *parent->vs_original;
-  const measure::Interval& by = trial.comparison->speedup;
-  trial.vs_original = measure::Interval{was.estimate * by.estimate, was.low * by.low, was.high * by.high};
-  trial.seconds += run_.elapsed_s() - start;
-  HONE_TRY(run_.measured(trial, compared.blocks));
-  return *record().trial(trial.number);
-}
-
-Result<run::Trial> Loop::judge(run::Trial trial) {
-  if (!trial.accuracy->passed)
-    trial.verdict = verdict::inaccurate(*trial.accuracy);
-  else if (trial.stage == run::Stage::kCombination)
-    trial.verdict = judge_removal(*trial.comparison, *trial.accuracy, trial.proposal.params.at("change"));
-  else
-    trial.verdict = verdict::judge(*trial.comparison, *trial.accuracy);
-  return judged(trial, {});
-}
-
-Result<run::Trial> Loop::judged(const run::Trial& trial, const run::TrialLogs& logs) {
-  HONE_TRY(run_.judged(trial, logs));
-  listener_.line(fmt::format("{:>3} {}: {}: {}", trial.number, trial.title(), verdict::to_text(trial.verdict->kind),
-                             trial.verdict->reason));
-  return *record().trial(trial.number);
-}
-
 // --- the end ---
 
 Status Loop::ablate() {
@@ -329,25 +164,6 @@ Status Loop::ablate() {
     HONE_TRY(advance(HONE_TRY(run_.begin(removal_of(*key, record()), "ablation", run::Stage::kCombination))));
   }
   return {};
-}
-
-// The original with every change of the best but one, in the order they were kept.
-Result<change::Applied> Loop::rebuild(const run::Trial& trial) {
-  const std::string& removed = trial.proposal.params.at("change");
-  change::Applied all;
-  all.configuration = original();
-  all.summary = "the best without " + removed;
-  for (const run::Trial* kept : record().chain(trial.parent)) {
-    if (kept->proposal.key() == removed) continue;
-    const fs::path folder = run_.folder() / trial.dir / fmt::format("from_{:03}", kept->number);
-    HONE_TRY(make_directories(folder));
-    const change::Applied one =
-        HONE_TRY(lab_.apply(kept->proposal, all.configuration, record().profile_of(0)->diagnosis, folder));
-    all.configuration = one.configuration;
-    all.export_log += fmt::format("{}: {}\n{}", kept->title(), one.summary, one.export_log);
-    all.patch += one.patch;
-  }
-  return all;
 }
 
 Status Loop::measure_final() {
@@ -395,7 +211,9 @@ Task Loop::task(const run::Trial* trial, std::string_view purpose) const {
   out.folder = run_.folder() / (trial == nullptr ? std::string(run::kProfileFolder) : trial->dir);
   out.cancelled = [this] { return listener_.cancelled(); };
   const std::string title = trial == nullptr ? std::string() : trial->title();
-  out.on_pair = [this, number, title, phase = std::string(purpose)](int pairs, std::optional<double> speedup) {
+  std::string phase(purpose);
+  if (purpose == "compare") phase = trial->stage == run::Stage::kCombination ? "ablation" : "trial";
+  out.on_pair = [this, number, title, phase](int pairs, std::optional<double> speedup) {
     say(phase,
         fmt::format("{}: {}{}", title, counted(pairs, "instance pair"),
                     speedup ? fmt::format(", {:.3f} x", *speedup) : std::string()),
@@ -404,17 +222,15 @@ Task Loop::task(const run::Trial* trial, std::string_view purpose) const {
   return out;
 }
 
-// Against the original a Trial is as lossy as the lossiest Change below it.
-accuracy::Class Loop::class_of(const run::Trial& trial) const {
-  accuracy::Class out = trial.proposal.accuracy;
-  if (trial.stage == run::Stage::kCombination) return out;  // says it itself: removal_of()
-  for (const run::Trial* below : record().chain(trial.parent)) out = std::max(out, below->proposal.accuracy);
-  return out;
+// A busy machine makes every measurement wait for quiet moments; none may eat the whole budget.
+double Loop::share_of_budget(double share, double without) const {
+  const double budget = record().plan.budget_s;
+  return budget > 0 ? budget * share : without;
 }
 
 double Loop::trial_budget() const {
   const run::Plan& plan = record().plan;
-  if (plan.budget_s <= 0) return 0;
+  if (plan.budget_s <= 0) return kTrialSeconds;
   return std::max(plan.budget_s - run_.elapsed_s() - final_seconds(record()), pair_seconds(record()) * 4);
 }
 
@@ -432,33 +248,7 @@ void Loop::say(std::string_view phase, std::string text, int trial) const {
 
 Status Loop::stop_if_cancelled() const {
   if (!listener_.cancelled()) return {};
-  return fail(interrupted("stopped on request", run_.folder().string(), "go on with --resume"));
-}
-
-bool fails_trial(const Error& error) {
-  switch (error.kind) {
-    case ErrorKind::kToolFailed:
-    case ErrorKind::kTimedOut:
-    case ErrorKind::kBadInput:
-    case ErrorKind::kUnsupported:
-      return true;
-    default:
-      return false;
-  }
-}
-
-run::Stage stage_of(const change::Proposal& proposal, const diagnose::Diagnosis& diagnosis) {
-  const diagnose::Finding* finding = diagnosis.find(proposal.finding);
-  if (finding == nullptr) return run::Stage::kP2;
-  switch (finding->priority) {
-    case diagnose::Priority::kP0:
-      return run::Stage::kP0;
-    case diagnose::Priority::kP1:
-      return run::Stage::kP1;
-    case diagnose::Priority::kP2:
-      break;
-  }
-  return run::Stage::kP2;
+  return fail(interrupted("stopped on request"));
 }
 
 }  // namespace hone::loop

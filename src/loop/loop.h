@@ -28,6 +28,7 @@ class Loop {
   const run::Record& record() const { return run_.record(); }
 
   // The steps of the drawing.
+  Status occupy_device();
   Status fix_protocol();
   Status run_reference();
   Status measure_baseline();
@@ -59,6 +60,7 @@ class Loop {
   const diagnose::Diagnosis& diagnosis() const;
   accuracy::Class class_of(const run::Trial& trial) const;
   Task task(const run::Trial* trial, std::string_view purpose) const;
+  double share_of_budget(double share, double without) const;
   double trial_budget() const;
   void say(std::string_view phase, std::string text, int trial = -1) const;
   Status stop_if_cancelled() const;

@@ -8,10 +8,8 @@
 #include "base/text.h"
 #include "change/change.h"
 #include "engine/engine.h"
-#include "loop/loop.h"
 #include "loop/session.h"
 #include "loop/worker_lab.h"
-#include "run/manifest.h"
 
 namespace hone::loop {
 

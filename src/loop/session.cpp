@@ -30,6 +30,18 @@ Status require_same_world(const run::Record& record, Lab& lab) {
                           record.folder.string(), "start a new run, or resume this one where and how it was started"));
 }
 
+// Whatever stopped the loop before its end: the Run can go on.
+Error resumable(Error error, const fs::path& folder) {
+  if (error.kind != ErrorKind::kInterrupted && error.kind != ErrorKind::kIo) return error;
+  if (error.todo.find("--resume") != std::string::npos) return error;
+  error.todo += std::string(error.todo.empty() ? "" : ", then ") + "go on with --resume " + folder.string();
+  return error;
+}
+
+Status optimize(run::Run& run, Lab& lab, Listener& listener) {
+  return Loop(run, lab, listener).optimize().map_error([&](Error e) { return resumable(std::move(e), run.folder()); });
+}
+
 void tell(const run::Run& run, Listener& listener) {
   for (const std::string& notice : run.notices()) listener.line(notice);
 }
@@ -42,7 +54,7 @@ Result<run::Record> start_run(const run::Plan& plan, const fs::path& out, Lab& l
   run.at_point = std::move(at_point);
   tell(run, listener);
   listener.line("run directory: " + run.folder().string());
-  HONE_TRY(Loop(run, lab, listener).optimize());
+  HONE_TRY(optimize(run, lab, listener));
   return run.record();
 }
 
@@ -52,7 +64,7 @@ Result<run::Record> resume_run(const fs::path& folder, Lab& lab, Listener& liste
   tell(run, listener);
   if (run.record().progress == run::Progress::kFinished) return run.record();
   HONE_TRY(require_same_world(run.record(), lab));
-  HONE_TRY(Loop(run, lab, listener).optimize());
+  HONE_TRY(optimize(run, lab, listener));
   return run.record();
 }
 

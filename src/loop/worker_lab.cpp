@@ -100,6 +100,13 @@ Result<Fixed> WorkerLab::fix(const run::Plan& plan, const fs::path& samples) {
   return Fixed{std::move(fixed.protocol), std::move(fixed.data.source), std::move(fixed.data.notes)};
 }
 
+Status WorkerLab::occupy(const run::Plan& plan, const std::function<void()>& on_wait,
+                         const std::function<bool()>& cancelled) {
+  // The fake engine has its own clock: it disturbs nobody and nobody disturbs it.
+  if (!is_fake(plan)) device_.emplace(HONE_TRY(DeviceLock::take(DeviceLock::of_cpu(), on_wait, cancelled)));
+  return {};
+}
+
 Status WorkerLab::begin(const run::Record& record) {
   plan_ = record.plan;
   folder_ = record.folder;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "loop/device_lock.h"
 #include "loop/lab.h"
 #include "model/model.h"
 
@@ -17,6 +18,8 @@ class WorkerLab final : public Lab {
   explicit WorkerLab(std::vector<const change::Change*> changes = change::all_changes());
   Result<Facts> facts(const run::Plan& plan) override;
   Result<Fixed> fix(const run::Plan& plan, const fs::path& samples) override;
+  Status occupy(const run::Plan& plan, const std::function<void()>& on_wait,
+                const std::function<bool()>& cancelled) override;
   Status begin(const run::Record& record) override;
   Status reference(const fs::path& outputs, const Task& task) override;
   Result<accuracy::Report> check(const engine::Configuration& tried, accuracy::Class accuracy_class, const Task& task,
@@ -44,6 +47,7 @@ class WorkerLab final : public Lab {
   run::Plan plan_;
   fs::path folder_;  // of the run
   std::optional<protocol::Protocol> protocol_;
+  std::optional<DeviceLock> device_;
   std::vector<int> cpus_;
   std::shared_ptr<measure::MachineWatch> watch_;
   fs::path loaded_path_;

@@ -201,6 +201,61 @@ TEST_F(WorkerLabTest, OptimizesOnTheFakeEngineFromModelToBest) {
   EXPECT_TRUE(model::Model::load(record->folder / "best" / "model.onnx").has_value());
 }
 
+// The real engine and the real Changes, all but the measuring, which a busy machine makes slow.
+TEST_F(WorkerLabTest, EveryProposalForARealEngineIsAppliedAndChecked) {
+  plan_.engines = {"onnxruntime"};
+  run::Record record;
+  record.plan = plan_;
+  record.folder = scratch_.path() / "real";
+  ASSERT_TRUE(make_directories(record.folder / "trial").has_value());
+  Task task;
+  task.folder = record.folder / "trial";
+  WorkerLab lab;
+  const auto fixed = lab.fix(plan_, record.folder / run::kSamples);
+  ASSERT_TRUE(fixed.has_value()) << fixed.error().line();
+  record.protocol = fixed->protocol;
+  ASSERT_TRUE(lab.begin(record).has_value());
+  const Status reference = lab.reference(record.folder / run::kReference, task);
+  ASSERT_TRUE(reference.has_value()) << reference.error().line();
+  const engine::Configuration original{"onnxruntime", plan_.model, {}};
+  const auto diagnosis = lab.profile(original, 0.01, task);
+  ASSERT_TRUE(diagnosis.has_value()) << diagnosis.error().line();
+  EXPECT_GT(diagnosis->latency_ms, 0);
+  EXPECT_FALSE(diagnosis->operators.empty());
+  const auto proposed = lab.propose(original, *diagnosis);
+  ASSERT_TRUE(proposed.has_value()) << proposed.error().line();
+  EXPECT_GT(proposed->size(), 3u);
+  for (const Candidate& c : *proposed) {
+    const fs::path folder = task.folder / c.proposal.change;
+    ASSERT_TRUE(make_directories(folder).has_value());
+    const auto applied = lab.apply(c.proposal, original, *diagnosis, folder);
+    ASSERT_TRUE(applied.has_value()) << c.proposal.key() << ": " << applied.error().line();
+    run::TrialLogs logs;
+    const auto report = lab.check(applied->configuration, c.proposal.accuracy, task, &logs);
+    ASSERT_TRUE(report.has_value()) << c.proposal.key() << ": " << report.error().line();
+    EXPECT_TRUE(report->passed) << c.proposal.key() << ": " << report->why;
+    EXPECT_EQ(logs.converted->exit_code, 0);
+  }
+}
+
+TEST_F(WorkerLabTest, AModelIsCopiedWithItsExternalDataAndTheOriginalIsNeverLinked) {
+  model::Model model = model::Model::load(plan_.model).value();
+  model::SaveOptions external;
+  external.weights = model::SaveOptions::Weights::kExternal;
+  model.graph().add_constant("unused", model::Tensor::of<float>({1024}, std::vector<float>(1024, 1.f)));
+  ASSERT_TRUE(make_directories(scratch_.path() / "external").has_value());
+  ASSERT_TRUE(model.save(scratch_.path() / "external" / "big.onnx", external).has_value());
+  const fs::path to = scratch_.path() / "best" / "model.onnx";
+  ASSERT_TRUE(make_directories(to.parent_path()).has_value());
+  WorkerLab lab;
+  const Status copied = lab.copy_model(scratch_.path() / "external" / "big.onnx", to);
+  ASSERT_TRUE(copied.has_value()) << copied.error().line();
+  EXPECT_EQ(model::Model::load(to)->fingerprint(), model.fingerprint());
+  ASSERT_TRUE(lab.copy_model(plan_.model, to).has_value());
+  EXPECT_EQ(fs::hard_link_count(plan_.model), 1u);
+  EXPECT_EQ(sha256_of_file(to).value(), sha256_of_file(plan_.model).value());
+}
+
 TEST_F(WorkerLabTest, AModelThatIsNoneIsOneErrorAndLeavesNoTrial) {
   ASSERT_TRUE(write_file(plan_.model, "this is no model").has_value());
   const auto record = start("run");

@@ -83,6 +83,8 @@ Run::Run(Lock lock, Journal journal, Record record)
 
 double Run::elapsed_s() const { return elapsed_before_s_ + now_s() - session_start_s_; }
 
+void Run::restart_clock() { session_start_s_ = now_s(); }
+
 Result<Run> Run::create(Beginning beginning, const fs::path& out) {
   const fs::path folder = HONE_TRY(prepare_folder(out, beginning.plan.model));
   Lock lock = HONE_TRY(Lock::take(folder));
@@ -191,6 +193,7 @@ Status Run::baseline(const Trial& given, const TrialLogs& logs) {
   HONE_TRY(write_convert_log(dir, trial, logs.converted, record_));
   HONE_TRY(write_benchmark_log(dir, trial, {}, record_));
   HONE_TRY(write_accuracy_log(dir, trial, logs.accuracy, record_));
+  HONE_TRY(link_over(dir / "benchmark.log", dir / "baseline_benchmark.log"));  // the guide's name for it
   return put(trial, "baseline", [&](Transaction& t) { t.measurement(0, "baseline", *trial.measurement); });
 }
 
@@ -363,6 +366,7 @@ Status Run::final_measured(const Trial& given, const std::vector<measure::BlockR
   trial.vs_original = trial.comparison->speedup;
   const fs::path dir = folder() / kValidation;
   HONE_TRY(write_file(dir / "final_vs_original.json", dump_json(trial.comparison->to_json())));
+  if (trial.accuracy) HONE_TRY(write_file(dir / "accuracy.json", dump_json(trial.accuracy->to_json())));
   HONE_TRY(write_benchmark_log(dir, trial, blocks, record_));
   return put(trial, "final", [&](Transaction& t) { t.comparison(trial.number, "final", *trial.comparison, blocks); });
 }

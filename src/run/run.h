@@ -42,6 +42,8 @@ class Run {
   // Messages for the user from create() and resume(): a stale lock that was broken, half-made files removed.
   const std::vector<std::string>& notices() const { return notices_; }
   double elapsed_s() const;
+  // What went by since this Run was opened does not count.
+  void restart_clock();
 
   Status set_protocol(const protocol::Protocol& protocol, std::string source, std::vector<std::string> notes);
   Status set_reference();

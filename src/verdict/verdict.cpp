@@ -58,6 +58,12 @@ Result<Kind> kind_from(std::string_view text) {
 Verdict judge(const measure::Comparison& comparison, const accuracy::Report& accuracy) {
   if (!accuracy.passed) return inaccurate(accuracy);
   const measure::Rule rule;
+  if (comparison.looks.empty())
+    return {
+        Kind::kRolledBack,
+        fmt::format("undecided: only {} of the {} instance pairs that a verdict needs could be measured; the machine "
+                    "is busy or the budget small",
+                    comparison.pairs.size(), rule.looks.front())};
   const auto& speedup = comparison.speedup;
   // The decision is the rule's; that the interval says the same is a promise of measure/, held here once more because
   // a false "kept" is the one mistake hone must not make.

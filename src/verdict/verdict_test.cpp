@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace hone::verdict {
 namespace {
 
@@ -41,6 +43,16 @@ TEST(Verdict, SaysWhatAnUndecidedTrialCouldHaveShown) {
   EXPECT_TRUE(v.noise);
   EXPECT_EQ(v.reason,
             "noise: 1.018 [0.978, 1.060], 24 instance pairs: undecided; below 4.3 % nothing could be proven here");
+}
+
+TEST(Verdict, WithoutALookNothingIsDecidedAndItIsNotCalledNoise) {
+  measure::Comparison c = comparison(measure::Decision::kUndecided, 1.3, 0, INFINITY);
+  c.looks.clear();
+  c.pairs = {{0.2, 0.3}};
+  const Verdict v = judge(c, {});
+  EXPECT_EQ(v.kind, Kind::kRolledBack);
+  EXPECT_FALSE(v.noise);
+  EXPECT_TRUE(v.reason.starts_with("undecided: only 1 of the 4 instance pairs")) << v.reason;
 }
 
 TEST(Verdict, CallsASlowerOneSlowerAndNotNoise) {

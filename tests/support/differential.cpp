@@ -105,20 +105,18 @@ std::vector<NamedTensors> differential_samples(const model::Graph& graph, uint64
   std::mt19937_64 random(seed);
   const bool open = std::any_of(graph.inputs().begin(), graph.inputs().end(),
                                 [&](model::ValueId id) { return !graph.value(id).type.dims(); });
-  const auto add = [&](int64_t size, bool vary) {
-    const auto shapes = shapes_for(graph, size, vary);
-    if (!shapes) return;
-    const auto data = protocol::synthesize(graph, *shapes, 1, random());
+  const auto add = [&](const protocol::Shapes& shapes, bool zeros) {
+    const auto data = protocol::synthesize(graph, shapes, 1, random());
     if (!data) return;
     samples.push_back(data->samples[0]);
     samples.push_back(edge_sample(data->samples[0], Fill::kExtremes, random));
-    if (size == 1 || !open) samples.push_back(edge_sample(data->samples[0], Fill::kZeros, random));
+    if (zeros) samples.push_back(edge_sample(data->samples[0], Fill::kZeros, random));
   };
-  for (const int64_t size : kSizes) {
-    add(size, false);
-    if (!open) break;
-  }
-  if (open) add(2, true);
+  add({}, true);  // the sizes a Run would take: they fit together where dims depend on each other (caches, masks)
+  if (!open) return samples;
+  for (const int64_t size : kSizes)
+    if (const auto shapes = shapes_for(graph, size, false)) add(*shapes, size == 1);
+  if (const auto shapes = shapes_for(graph, 2, true)) add(*shapes, false);
   return samples;
 }
 

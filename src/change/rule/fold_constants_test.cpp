@@ -121,4 +121,91 @@ TEST(FoldConstants, MovesDataAsTheEngineDoes) {
   EXPECT_GT(done.fired, 8U);
 }
 
+// Every kernel against ONNX Runtime, bit by bit: one node of constants, whose result an Identity hands out.
+struct KernelCase {
+  const char* name;
+  const char* type;  // of the result
+  const char* node;  // reads the constants below
+};
+
+void PrintTo(const KernelCase& kernel, std::ostream* out) { *out << kernel.node; }
+
+class Kernel : public testing::TestWithParam<KernelCase> {};
+
+TEST_P(Kernel, GivesTheBitsThatTheEngineGives) {
+  const auto done = rewritten(kRule, fmt::format(R"(agraph (float[1] x) => ({} y, float[1] z)
+    <float[2,3] f = {{0.5, -1.25, 3, -0.1, 1e-3, 7}}, float[2,1] g = {{2, -3}}, int64[2,3] i = {{5, -7, 0, 3, -2, 9}}, int64[3] j = {{2, 3, -4}},
+     int32[3] k = {{-9, 4, 7}}, bool[3] b = {{1, 0, 1}}, bool[2,1] d = {{1, 0}}, int64[1] zero = {{0}}, int64[1] one = {{1}},
+     int64[1] minus = {{-1}}, int64[3] shape = {{2, 0, 3}}, int64 s0 = {{1}}, int64 s1 = {{-5}}, int64 s2 = {{-2}}, float t0 = {{0.1}},
+     float t1 = {{2.05}}, float t2 = {{0.3}}, float16[2] h = {{0.333, 65504}}, double[2] w = {{0.1, -1e300}}, int64[2] pair = {{1, 2}}> {{
+    z = Relu(x)
+    c = {}
+    y = Identity(c) }})",
+                                                 GetParam().type, GetParam().node));
+  EXPECT_EQ(done.lines.find("%1"), std::string::npos) << done.lines;  // no node is left between
+  expect_same_outputs(done, kRule);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    FoldConstants, Kernel,
+    testing::Values(
+        KernelCase{"add_ints", "int64[?,?]", "Add(i, j)"}, KernelCase{"sub_broadcast", "float[?,?]", "Sub(f, g)"},
+        KernelCase{"mul_ints", "int32[?]", "Mul(k, k)"}, KernelCase{"div_floats", "float[?,?]", "Div(f, g)"},
+        KernelCase{"div_ints_truncates", "int64[?,?]", "Div(i, j)"},
+        KernelCase{"mod_like_python", "int64[?,?]", "Mod(i, j)"},
+        KernelCase{"mod_like_c", "int64[?,?]", "Mod<fmod = 1>(i, j)"},
+        KernelCase{"fmod", "float[?,?]", "Mod<fmod = 1>(f, g)"}, KernelCase{"add_halves", "float16[?]", "Add(h, h)"},
+        KernelCase{"div_doubles", "double[?]", "Div(w, w)"}, KernelCase{"min_ints", "int64[?,?]", "Min(i, j)"},
+        KernelCase{"max_floats", "float[?,?]", "Max(f, g)"}, KernelCase{"equal", "bool[?,?]", "Equal(i, j)"},
+        KernelCase{"less_or_equal", "bool[?,?]", "LessOrEqual(f, g)"},
+        KernelCase{"greater", "bool[?,?]", "Greater(f, g)"},
+        KernelCase{"greater_or_equal", "bool[?,?]", "GreaterOrEqual(f, g)"},
+        KernelCase{"and", "bool[?,?]", "And(b, d)"}, KernelCase{"or", "bool[?,?]", "Or(b, d)"},
+        KernelCase{"xor", "bool[?,?]", "Xor(b, d)"}, KernelCase{"not", "bool[?]", "Not(b)"},
+        KernelCase{"sign", "float[?,?]", "Sign(f)"}, KernelCase{"sign_ints", "int64[?,?]", "Sign(i)"},
+        KernelCase{"abs_ints", "int64[?,?]", "Abs(i)"}, KernelCase{"neg_ints", "int32[?]", "Neg(k)"},
+        KernelCase{"relu", "float[?,?]", "Relu(f)"}, KernelCase{"reciprocal", "float[?,?]", "Reciprocal(f)"},
+        KernelCase{"range_down", "int64[?]", "Range(s0, s1, s2)"},
+        KernelCase{"range_floats", "float[?]", "Range(t0, t1, t2)"},
+        KernelCase{"constant_of_shape", "float[?,?,?]", "ConstantOfShape(shape)"},
+        KernelCase{"constant_of_shape_ints", "int64[?,?]", "ConstantOfShape<value = int64[1] {7}>(pair)"},
+        KernelCase{"non_zero", "int64[?,?]", "NonZero(i)"}, KernelCase{"non_zero_bool", "int64[?,?]", "NonZero(b)"},
+        KernelCase{"shape", "int64[?]", "Shape<start = -1>(f)"}, KernelCase{"size", "int64", "Size(i)"},
+        KernelCase{"trilu_upper", "float[?,?]", "Trilu(f)"},
+        KernelCase{"trilu_lower", "int64[?,?]", "Trilu<upper = 0>(i, s0)"},
+        KernelCase{"cast_to_int", "int32[?,?]", "Cast<to = 6>(f)"},
+        KernelCase{"cast_to_bool", "bool[?,?]", "Cast<to = 9>(i)"},
+        KernelCase{"cast_from_bool", "float[?]", "Cast<to = 1>(b)"},
+        KernelCase{"cast_to_bfloat16", "bfloat16[?,?]", "Cast<to = 16>(f)"},
+        KernelCase{"cast_to_double", "double[?]", "Cast<to = 11>(h)"},
+        KernelCase{"cast_to_half", "float16[?,?]", "Cast<to = 10>(f)"},
+        KernelCase{"reduce_prod", "int64[?]", "ReduceProd<axes = [0], keepdims = 0>(i)"},
+        KernelCase{"reduce_sum", "int64[?,?]", "ReduceSum(i, minus)"},
+        KernelCase{"reduce_max_all", "float", "ReduceMax<keepdims = 0>(f)"},
+        KernelCase{"reduce_min", "float[?,?]", "ReduceMin<axes = [-1]>(f)"},
+        KernelCase{"cum_sum", "int64[?,?]", "CumSum(i, s0)"},
+        KernelCase{"flatten", "float[?,?]", "Flatten<axis = 0>(f)"},
+        KernelCase{"squeeze", "float[?]", "Squeeze(g, minus)"},
+        KernelCase{"unsqueeze", "int64[?,?,?]", "Unsqueeze(j, pair)"},
+        KernelCase{"reshape_open", "float[?,?]",
+                   "Reshape(f, minus_two)  minus_two = Constant<value = int64[2] {3, -1}>()"},
+        KernelCase{"where", "float[?,?]", "Where(b, f, g)"},
+        KernelCase{"gather_columns", "float[?,?]", "Gather<axis = 1>(f, pair)"},
+        KernelCase{"concat_rows", "int64[?]", "Concat<axis = -1>(j, one, shape)"},
+        KernelCase{"slice_steps", "int64[?,?]", "Slice(i, minus, zero, one, minus)"},
+        KernelCase{"expand_up", "float[?,?,?]", "Expand(g, up)  up = Constant<value = int64[3] {3, 1, 2}>()"},
+        KernelCase{"transpose", "int64[?,?]", "Transpose(i)"}, KernelCase{"tile", "bool[?]", "Tile(b, one)"},
+        KernelCase{"pow_square", "int32[?]", "Pow(k, s3)  s3 = Constant<value = int32 {2}>()"}),
+    [](const auto& info) { return std::string(info.param.name); });
+
+TEST(FoldConstants, LeavesWhatEnginesDoNotAgreeOn) {
+  for (const char* node : {"Cast<to = 6>(big)", "Div(one, zero)", "Exp(one_f)", "ReduceSum(one_f)"}) {
+    const auto done = rewritten(kRule, fmt::format(R"(agraph (float[1] x) => (float[1] y)
+      <float[1] big = {{3e10}}, int64[1] one = {{1}}, int64[1] zero = {{0}}, float[1] one_f = {{1}}> {{
+      c = {} d = Cast<to = 1>(c) y = Add(x, d) }})",
+                                                   node));
+    EXPECT_EQ(done.fired, 0U) << node;
+  }
+}
+
 }  // namespace

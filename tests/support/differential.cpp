@@ -42,13 +42,15 @@ std::optional<protocol::Shapes> shapes_for(const model::Graph& graph, int64_t si
 enum class Fill { kZeros, kExtremes };
 
 // Values at the edges of the type, in an order given by the seed: both zeros, ones, large and tiny.
-Tensor edge_tensor(const Tensor& like, Fill fill, std::mt19937_64& random) {
-  static constexpr float kEdges[] = {0.0F, -0.0F, 1.0F, -1.0F, 3.0F, -3.0F, 1e4F, -1e4F, 1e-6F, -1e-6F, 0.5F, 65504.0F};
+Tensor edge_tensor(const Tensor& like, Fill fill, bool large, std::mt19937_64& random) {
+  static constexpr float kEdges[] = {0.0F, -0.0F, 1.0F, -1.0F, 3.0F, -3.0F, 1e-6F, -1e-6F, 0.5F, 64.0F, -64.0F};
+  static constexpr float kLarge[] = {1e4F, -1e4F, 65504.0F};
   std::span<std::byte> out;
   Tensor tensor = Tensor::make(like.dtype(), like.dims(), &out);
   if (fill == Fill::kZeros) return tensor;
   for (int64_t i = 0; i < like.count(); ++i) {
-    const float edge = kEdges[random() % std::size(kEdges)];
+    const bool is_large = large && random() % 4 == 0;
+    const float edge = is_large ? kLarge[random() % std::size(kLarge)] : kEdges[random() % std::size(kEdges)];
     if (like.dtype() == model::DType::kFloat) std::memcpy(out.data() + i * 4, &edge, 4);
     const auto wide = static_cast<double>(edge);
     if (like.dtype() == model::DType::kDouble) std::memcpy(out.data() + i * 8, &wide, 8);
@@ -56,13 +58,14 @@ Tensor edge_tensor(const Tensor& like, Fill fill, std::mt19937_64& random) {
   return tensor;
 }
 
-NamedTensors edge_sample(const NamedTensors& sample, Fill fill, std::mt19937_64& random) {
+NamedTensors edge_sample(const NamedTensors& sample, Fill fill, bool large, std::mt19937_64& random) {
   NamedTensors out;
   for (const auto& [name, tensor] : sample) {
     // Integers are indices, lengths and masks: their range is the model's business, and zero is in it.
     const bool floating = tensor.dtype() == model::DType::kFloat || tensor.dtype() == model::DType::kDouble;
     const bool whole = model::dtype_bits(tensor.dtype()) >= 8;
-    out.emplace_back(name, whole && (floating || fill == Fill::kZeros) ? edge_tensor(tensor, fill, random) : tensor);
+    out.emplace_back(name,
+                     whole && (floating || fill == Fill::kZeros) ? edge_tensor(tensor, fill, large, random) : tensor);
   }
   return out;
 }
@@ -100,17 +103,18 @@ class Loaded {
 
 }  // namespace
 
-std::vector<NamedTensors> differential_samples(const model::Graph& graph, uint64_t seed) {
+std::vector<NamedTensors> differential_samples(const model::Graph& graph, const DifferentialOptions& options) {
   std::vector<NamedTensors> samples;
-  std::mt19937_64 random(seed);
+  std::mt19937_64 random(options.seed);
+  const bool large = options.accuracy_class == accuracy::Class::kExact;
   const bool open = std::any_of(graph.inputs().begin(), graph.inputs().end(),
                                 [&](model::ValueId id) { return !graph.value(id).type.dims(); });
   const auto add = [&](const protocol::Shapes& shapes, bool zeros) {
     const auto data = protocol::synthesize(graph, shapes, 1, random());
     if (!data) return;
     samples.push_back(data->samples[0]);
-    samples.push_back(edge_sample(data->samples[0], Fill::kExtremes, random));
-    if (zeros) samples.push_back(edge_sample(data->samples[0], Fill::kZeros, random));
+    samples.push_back(edge_sample(data->samples[0], Fill::kExtremes, large, random));
+    if (zeros) samples.push_back(edge_sample(data->samples[0], Fill::kZeros, large, random));
   };
   add({}, true);  // the sizes a Run would take: they fit together where dims depend on each other (caches, masks)
   if (!open) return samples;
@@ -148,7 +152,7 @@ Result<Comparison> compare_models_on(const model::Model& original, const model::
 
 Result<Comparison> compare_models(const model::Model& original, const model::Model& changed,
                                   const DifferentialOptions& options) {
-  return compare_models_on(original, changed, differential_samples(original.graph(), options.seed), options);
+  return compare_models_on(original, changed, differential_samples(original.graph(), options), options);
 }
 
 Result<NamedTensors> run_reference(const model::Model& model, const NamedTensors& sample) {

@@ -54,6 +54,8 @@ Outcome range(const Call& call) {
   if (start == nullptr || limit == nullptr || delta == nullptr || start->count() != 1 || limit->count() != 1 ||
       delta->count() != 1 || start->dtype() != limit->dtype() || start->dtype() != delta->dtype())
     return kInvalid;
+  // Engines round start + i * delta in ways of their own.
+  if (!model::is_integer(start->dtype())) return Outcome::not_evaluated("engines differ on what it gives");
   Outcome outcome;
   with_number(start->dtype(), [&](auto type) {
     using Type = decltype(type);

@@ -1,5 +1,6 @@
-// fuse-graph: every rewrite at once that ONNX Runtime does not do by itself when it loads the model, and that is not
-// for one engine only. SPDX-License-Identifier: Apache-2.0
+// fuse-graph: every rewrite at once that ONNX Runtime does not do by itself when it loads the model.
+// Those for one engine, or slow where they fit badly, are Changes of their own.
+// SPDX-License-Identifier: Apache-2.0
 #include "change/graph/graph_change.h"
 
 namespace hone::change {

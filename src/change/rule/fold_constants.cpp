@@ -1,7 +1,7 @@
 // Add(2, 3), Shape(x: [N, 3]) -> Gather 1, Constant   ==>   an initializer   [if nothing of it depends on the input]
 //
 // Nodes whose inputs are all constants (fold/evaluate.h), elements of shapes that are numbers in the graph
-// (fold/known.h), and Constant nodes, which are initializers in another form.
+// (rewrite/dims.h), and Constant nodes, which are initializers in another form.
 //
 // Safe: only operators with one right answer bit by bit; a dim counts as a number only when the graph says so for every
 // input, so an open batch stays open. A fold never makes the model larger than max(64 KiB, 2 x the inputs it replaces),
@@ -12,8 +12,9 @@
 #include <algorithm>
 
 #include "change/fold/evaluate.h"
-#include "change/fold/known.h"
-#include "change/rewrite/pattern.h"
+#include "change/rewrite/dims.h"
+#include "change/rewrite/facts.h"
+#include "change/rewrite/rule.h"
 
 namespace hone::change::rule {
 namespace {
@@ -114,13 +115,18 @@ class FoldConstants final : public Rule {
     const model::DType dtype = dtype_of_value(graph, node.output(0));
     const bool wide = dtype == model::DType::kInt64;
     if (!wide && dtype != model::DType::kInt32) return std::nullopt;
-    const auto elements = fold::known_elements(graph, node.output(0));
-    const auto numbers = elements ? elements->numbers() : std::nullopt;
-    if (!numbers) return std::nullopt;
-    const std::vector<int64_t> dims =
-        elements->is_scalar ? std::vector<int64_t>{} : std::vector<int64_t>{static_cast<int64_t>(numbers->size())};
-    if (wide) return Tensor::of<int64_t>(dims, *numbers);
-    return Tensor::of<int32_t>(dims, std::vector<int32_t>(numbers->begin(), numbers->end()));
+    const int rank = rank_of(graph, node.output(0));
+    if (rank != 0 && rank != 1) return std::nullopt;
+    const std::optional<KnownDims> elements = Dims(graph).elements(node.output(0));
+    if (!elements || (rank == 0 && elements->size() != 1)) return std::nullopt;
+    std::vector<int64_t> numbers;
+    for (const KnownDim& element : *elements) {
+      if (!element.is_number || (!wide && element.value != static_cast<int32_t>(element.value))) return std::nullopt;
+      numbers.push_back(element.value);
+    }
+    const std::vector<int64_t> dims(static_cast<size_t>(rank), static_cast<int64_t>(numbers.size()));
+    if (wide) return Tensor::of<int64_t>(dims, numbers);
+    return Tensor::of<int32_t>(dims, std::vector<int32_t>(numbers.begin(), numbers.end()));
   }
 };
 

@@ -195,10 +195,13 @@ class Driver {
 
 namespace {
 
-// The newest opset that one of the rules needs and the model has not.
-int64_t wanted_opset(int64_t opset, const std::vector<const Rule*>& rules) {
-  int64_t wanted = opset;
-  for (const Rule* rule : rules) wanted = std::max(wanted, rule->info().opset);
+// The newest opset that a rule needs which may have a site in the graph.
+int64_t wanted_opset(const Graph& graph, const std::vector<const Rule*>& rules) {
+  std::unordered_set<std::string_view> types;
+  for (const NodeId id : graph.order()) types.insert(graph.node(id).op_type);
+  int64_t wanted = graph.opset();
+  for (const Rule* rule : rules)
+    if (types.contains(rule->info().anchor)) wanted = std::max(wanted, rule->info().opset);
   return wanted;
 }
 
@@ -213,7 +216,7 @@ bool paid_off(const RewriteReport& report, const std::vector<const Rule*>& rules
 
 Result<RewriteReport> rewrite(model::Model& model, const std::vector<const Rule*>& rules,
                               const RewriteOptions& options) {
-  const int64_t opset = model.opset(), wanted = wanted_opset(opset, rules);
+  const int64_t opset = model.opset(), wanted = wanted_opset(model.graph(), rules);
   const size_t nodes = count_nodes(model.graph());
   // The converter leaves the bodies of If, Loop, Scan and functions as they are.
   const bool plain = nodes == model.graph().node_count() && model.function_names().empty();

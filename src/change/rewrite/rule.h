@@ -28,6 +28,8 @@ struct RuleInfo {
   std::string_view engine = {};
   // The rule needs this opset of the ONNX domain: the driver raises the model's opset first (RewriteOptions).
   int64_t opset = 0;
+  // With `opset`: an operator that every site of the rule has. A model without it is not worth converting.
+  std::string_view anchor = {};
   // Not empty: the rule is applied only when it is asked for by name, and this is why ("its kernel is slower than
   // ...").
   std::string_view only_when_named = {};

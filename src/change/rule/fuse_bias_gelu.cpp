@@ -39,6 +39,7 @@ class FuseBiasGelu final : public Rule {
                                 true,
                                 "onnxruntime",
                                 0,
+                                {},
                                 "ONNX Runtime's BiasGelu is slower than Add and Gelu apart (0.78x at 128x3072)"};
     return kInfo;
   }

@@ -68,7 +68,8 @@ class FuseLayernorm final : public Rule {
                                 accuracy::Class::kReassociating,
                                 false,
                                 {},
-                                kLayerNormOpset};
+                                kLayerNormOpset,
+                                "ReduceMean"};
     return kInfo;
   }
   Match match(const Graph& graph, NodeId root) const override {

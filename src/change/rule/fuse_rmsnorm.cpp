@@ -69,7 +69,8 @@ class FuseRmsnorm final : public Rule {
                                 accuracy::Class::kReassociating,
                                 false,
                                 {},
-                                kRmsNormOpset};
+                                kRmsNormOpset,
+                                "ReduceMean"};
     return kInfo;
   }
   Match match(const Graph& graph, NodeId root) const override {

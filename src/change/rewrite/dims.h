@@ -64,6 +64,8 @@ class Dims {
   // Walks further back than this are given up (a named dim of its own): keeps the stack small on deep models.
   static constexpr int kMaxDepth = 400;
 
+  static std::optional<int64_t> axis_in(int64_t axis, size_t rank);  // counted from 0; nullopt when outside
+  static KnownDim both(const KnownDim& a, const KnownDim& b);        // two facts about one dim
   std::optional<KnownDims> compute_shape(model::ValueId value);
   std::optional<KnownDims> structural_shape(const model::Node& node, int slot);
   std::optional<KnownDims> reshape(const model::Node& node);

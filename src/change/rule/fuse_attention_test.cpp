@@ -144,6 +144,40 @@ TEST(FuseAttention, FindsKeysTransposedInThreeDims) {
   expect_same_outputs(done, kRule);
 }
 
+// torch.bmm: batch and heads in one dim, as older exports have it.
+TEST(FuseAttention, UnfoldsBatchAndHeads) {
+  for (const bool open : {false, true}) {
+    // With open lengths the targets are computed from the input's shape.
+    const std::string sizes =
+        open ? "sh = Shape(q) b = Slice(sh, nought, one1) n = Slice(sh, one1, two) bn = Mul(b, two) "
+               "flat = Concat<axis = 0>(bn, n, four) scores4 = Concat<axis = 0>(b, two, n, n) "
+               "scores3 = Concat<axis = 0>(bn, n, n) back = Concat<axis = 0>(b, two, n, four) "
+             : "flat = Identity(flat_c) scores4 = Identity(scores4_c) scores3 = Identity(scores3_c) back = "
+               "Identity(back_c) ";
+    const std::string type = open ? "float[b, s, 8]" : "float[3, 5, 8]";
+    std::string text =
+        "agraph (" + type + " q, " + type + " k, " + type + " v, float" + (open ? "[b, 1, s, s]" : "[3, 1, 5, 5]") +
+        " m) => (" + type + " y) " + kConstants + " { " + sizes + kQueries +
+        "k4 = Reshape(k, heads) kh = Transpose<perm = [0, 2, 1, 3]>(k4) " + kValues +
+        "qs = Mul(qh, scale) q3 = Reshape(qs, flat) k3 = Reshape(kh, flat) v3 = Reshape(vh, flat) "
+        "kt = Transpose<perm = [0, 2, 1]>(k3) s3 = MatMul(q3, kt) s4 = Reshape(s3, scores4) s5 = Add(s4, m) "
+        "s6 = Reshape(s5, scores3) p = Softmax<axis = -1>(s6) o3 = MatMul(p, v3) o = Reshape(o3, back) "
+        "ot = Transpose<perm = [0, 2, 1, 3]>(o) y = Reshape(ot, merged) }";
+    text.replace(text.find("<int64[4]"), 1,
+                 "<int64[1] nought = {0}, int64[1] one1 = {1}, int64[1] two = {2}, int64[1] four = {4}, int64[3] "
+                 "flat_c = {6, 5, 4}, "
+                 "int64[4] scores4_c = {3, 2, 5, 5}, int64[3] scores3_c = {6, 5, 5}, int64[4] back_c = {3, 2, 5, 4}, ");
+    const std::vector<std::string> rules = {"fold-constants", "fuse-attention", "remove-dead-nodes"};
+    const auto done = rewritten(rules, text, 23);
+    EXPECT_EQ(done.lines,
+              "%1 = Max(m, -1e+38)\n"
+              "y = Attention<kv_num_heads=2, q_num_heads=2, scale=0.5>(q, k, v, %1)\n")
+        << testing::PrintToString(done.why);
+    expect_same_outputs(done, kRule);
+    expect_same_outputs(rewritten_at_17(text), kRule);
+  }
+}
+
 TEST(FuseAttention, TakesGroupedHeadsUnrepeated) {
   const std::string text =
       "agraph (float[b, 4, s, 8] q, float[b, 2, t, 8] k, float[b, 2, t, 8] v) => (float[b, 4, s, 8] o) "

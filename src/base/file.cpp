@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "base/hash.h"
@@ -132,6 +133,13 @@ ScratchFolder::~ScratchFolder() {
 Result<std::string> sha256_of_file(const fs::path& path) {
   auto file = HONE_TRY(MappedFile::open(path));
   return Sha256().add(file->bytes()).hex();
+}
+
+fs::path cache_folder() {
+  const char* base = std::getenv("XDG_CACHE_HOME");
+  if (base != nullptr && *base == '/') return fs::path(base) / "hone";  // the specification ignores relative ones
+  const char* home = std::getenv("HOME");
+  return home != nullptr && *home != '\0' ? fs::path(home) / ".cache/hone" : fs::path();
 }
 
 }  // namespace hone

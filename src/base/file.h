@@ -75,4 +75,8 @@ class ScratchFolder {
 
 Result<std::string> sha256_of_file(const fs::path& path);
 
+// Where hone keeps what it measured once per machine: $XDG_CACHE_HOME/hone or ~/.cache/hone; empty when there is
+// neither.
+fs::path cache_folder();
+
 }  // namespace hone

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
 
 #include "base/hash.h"
 #include "diagnose/peaks.h"
@@ -13,13 +12,6 @@ namespace hone::diagnose {
 namespace {
 
 constexpr std::string_view kVersion = "1";  // of the micro-benchmark: raise it when figures change their meaning
-
-fs::path cache_folder() {
-  const char* base = std::getenv("XDG_CACHE_HOME");
-  if (base != nullptr && *base == '/') return fs::path(base) / "hone";  // the specification ignores relative ones
-  const char* home = std::getenv("HOME");
-  return home != nullptr && *home != '\0' ? fs::path(home) / ".cache/hone" : fs::path();
-}
 
 std::string file_name(const Machine& m) {
   const std::string identity =

@@ -212,6 +212,10 @@ Result<MachineReport> calibrate_machine(const CalibrateOptions& options) {
   return report;
 }
 
+bool worth_keeping(const MachineReport& report) {
+  return report.canaries >= 100 && report.pressure < Plan().highest_pressure;
+}
+
 Result<ModelReport> calibrate_model(const engine::Configuration& what, const Bench& bench, int pairs) {
   ModelReport report;
   worker::Options options;

@@ -70,7 +70,10 @@ struct CalibrateOptions {
   std::function<bool()> cancelled;
   std::function<void(double share)> on_progress;
 };
+// Does not store the calibration: store_calibration() (place.h) when `worth_keeping`.
 Result<MachineReport> calibrate_machine(const CalibrateOptions& options);
+// Long enough (100 canaries), and not on a machine that others kept busy.
+bool worth_keeping(const MachineReport& report);
 // With one model: 20 thaws of one worker, then an A/A of `pairs` instance pairs.
 Result<ModelReport> calibrate_model(const engine::Configuration& what, const Bench& bench, int pairs = 6);
 

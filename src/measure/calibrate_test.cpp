@@ -82,6 +82,14 @@ TEST(AnalyseCanaries, BareMetalHasOnePlace) {
   EXPECT_EQ(report.places[0].name, kOne);
 }
 
+TEST(AnalyseCanaries, OnlyAQuietAndLongLookIsWorthKeeping) {
+  MachineReport report = analyse_canaries(canaries({{40, .487, 500}}), guest());
+  EXPECT_TRUE(worth_keeping(report));
+  report.pressure = .5;
+  EXPECT_FALSE(worth_keeping(report));
+  EXPECT_FALSE(worth_keeping(analyse_canaries(canaries({{40, .487, 50}}), guest())));
+}
+
 Curve curve(double steady, double first, double slow_until_ms) {
   Curve out;
   double at = 0;

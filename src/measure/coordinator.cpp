@@ -45,6 +45,7 @@ class Coordinator {
  private:
   struct BlockPair {
     worker::BlockResult a, b;
+    std::string a_place, b_place;
     std::string place;    // of all four canaries
     std::string invalid;  // why it does not count
   };
@@ -130,9 +131,9 @@ Result<Coordinator::BlockPair> Coordinator::block_pair(Slots& slots, bool b_firs
 void Coordinator::judge_block_pair(BlockPair& both) {
   bool too_busy = false;
   if (!source_.real_clock()) {
-    both.place = kFake;
+    both.place = both.a_place = both.b_place = kFake;
   } else {
-    const std::string a = places_.classify(both.a), b = places_.classify(both.b);
+    const std::string a = both.a_place = places_.classify(both.a), b = both.b_place = places_.classify(both.b);
     both.place = a == b ? a : kMoved;
     const double worst = std::max(disturbance(both.a).share, disturbance(both.b).share);
     too_busy = worst >= plan_.highest_pressure;
@@ -169,7 +170,7 @@ void Coordinator::journal(const Slots& slots, const BlockPair& both, bool b_firs
     row.side = side;
     row.pid = source_.pid(side);
     row.block = side == 'A' ? both.a : both.b;
-    row.place = source_.real_clock() ? places_.classify(row.block) : kFake;
+    row.place = side == 'A' ? both.a_place : both.b_place;
     row.invalid = both.invalid;
     progress_.on_block(row);
   }

@@ -88,7 +88,7 @@ struct Bench {
   double budget_s = 0;  // 0 = none
   worker::Limits limits;
   Progress progress;
-  Calibration calibration = default_calibration();
+  Calibration calibration = machine_calibration();
   std::shared_ptr<MachineWatch> watch;  // one for a whole Run; null: each comparison has its own
 };
 

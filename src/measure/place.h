@@ -3,11 +3,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <deque>
 #include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/result.h"
 #include "worker/worker.h"
@@ -27,7 +29,7 @@ struct Calibration {
   // Pings below the first bound are near, then far, far2, far3, ... Default: default_ping_bound_ns().
   std::vector<double> ping_bounds_ns;
   double sibling_ratio = 1.5;  // both CPUs' FMA work takes so many times its usual time
-  double fma_usual_ms = 0;     // 0 = not known: the shortest seen so far
+  double fma_usual_ms = 0;     // 0 = not known: the median of the last 200 canaries
   bool measured = false;       // by doctor, not a default
 
   Json to_json() const;
@@ -38,6 +40,12 @@ struct Calibration {
 Calibration default_calibration();
 // The same, from the text of /proc/cpuinfo.
 Calibration default_calibration(std::string_view cpuinfo);
+// What `hone doctor --calibrate` stored for this kind of machine, else the default.
+Calibration machine_calibration();
+Calibration machine_calibration(const fs::path& folder);
+// Stores it in the cache folder, for the runs to come.
+Status store_calibration(const Calibration& calibration);
+Status store_calibration(const Calibration& calibration, const fs::path& folder);
 
 // `fma_usual_ms`: see Calibration; 0 = the canary can't be told to be sibling.
 std::string place_of(const worker::Canary& canary, const Calibration& calibration, double fma_usual_ms);
@@ -45,7 +53,7 @@ std::string place_of(const worker::Canary& canary, const Calibration& calibratio
 // What one process has seen of the machine so far; shared by the comparisons of a Run, so that a change of the clock
 // frequency since its beginning is noticed.
 struct MachineWatch {
-  double shortest_fma_ms = 0;
+  std::deque<double> recent_fma_ms;            // of the last 200 canaries: their median is the usual time
   std::map<std::string, double> first_fma_ms;  // place -> median of the first instance pair there
 };
 

@@ -38,8 +38,12 @@ TEST(Places, LearnTheUsualFmaTimeAndSeeMoves) {
   MachineWatch watch;
   Places places(c, watch);
   EXPECT_EQ(places.classify(canary(40, .98, .98)), kNear) << "nothing to compare with yet";
-  EXPECT_EQ(places.classify(canary(40)), kNear);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(places.classify(canary(40, .45 + .02 * i, .5)), kNear);
   EXPECT_EQ(places.classify(canary(40, .98, .98)), kSibling);
+  for (int i = 0; i < 500; ++i) places.classify(canary(40, .30, .30));
+  EXPECT_EQ(places.classify(canary(40)), kSibling) << "the machine became faster; 0.487 is now slow";
+  EXPECT_EQ(watch.recent_fma_ms.size(), 200u);
+  for (int i = 0; i < 500; ++i) places.classify(canary(40));
   worker::BlockResult block;
   block.before = canary(40);
   block.after = canary(170);
@@ -54,6 +58,19 @@ TEST(Calibration, RoundTripsThroughJson) {
   auto read = Calibration::from_json(c.to_json());
   ASSERT_TRUE(read);
   EXPECT_EQ(dump_json(read->to_json()), dump_json(c.to_json()));
+}
+
+TEST(Calibration, IsKeptForThisKindOfMachine) {
+  auto folder = ScratchFolder::create("hone-calibration");
+  ASSERT_TRUE(folder);
+  EXPECT_FALSE(machine_calibration(folder->path()).measured);
+  Calibration c;
+  c.ping_bounds_ns = {77}, c.measured = true;
+  ASSERT_TRUE(store_calibration(c, folder->path() / "new"));
+  EXPECT_EQ(machine_calibration(folder->path() / "new").ping_bounds_ns, std::vector<double>{77});
+  for (const auto& entry : fs::directory_iterator(folder->path() / "new")) ASSERT_TRUE(write_file(entry.path(), "{"));
+  EXPECT_FALSE(machine_calibration(folder->path() / "new").measured) << "damaged: the default";
+  EXPECT_FALSE(store_calibration(c, "")) << "no cache folder";
 }
 
 }  // namespace

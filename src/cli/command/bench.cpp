@@ -58,7 +58,9 @@ Result<int> bench_two(const Flags& flags, const Global& global, Measured& measur
   if (!flags.budget.empty()) measured.bench.budget_s = HONE_TRY(parse_duration(flags.budget));
   Progress progress("comparing", !global.quiet);
   progress.attach(measured.bench.progress);
-  const measure::Comparison c = HONE_TRY(measure::compare(measured.configuration, other, measured.bench));
+  measure::Rule rule;
+  rule.until_outcome = true;  // here the word is the answer: a roll back alone is not
+  const measure::Comparison c = HONE_TRY(measure::compare(measured.configuration, other, measured.bench, rule));
   progress.done();
   const bool decided = c.outcome != measure::Outcome::kUndecided;
   if (global.json) {

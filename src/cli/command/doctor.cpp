@@ -52,7 +52,13 @@ Result<measure::MachineReport> calibrated(const Flags& flags, const Global& glob
   options.cpus = cpus_for(global.threads);
   options.cancelled = interrupted_by_signal;
   options.on_progress = [&](double share) { progress.show(fmt::format("{:.0f} %", share * 100)); };
-  return measure::calibrate_machine(options);
+  measure::MachineReport report = HONE_TRY(measure::calibrate_machine(options));
+  if (!measure::worth_keeping(report))
+    report.warnings.push_back(
+        "not stored for later runs: that takes 100 canaries on a machine that others leave alone");
+  else if (auto stored = measure::store_calibration(report.calibration); !stored)
+    report.warnings.push_back("not stored for later runs: " + stored.error().line());
+  return report;
 }
 
 void print_places(const measure::MachineReport& report) {

@@ -54,6 +54,7 @@ struct Context {
   bool real_data = false;
   std::vector<std::string> engines;                    // available ids the user allows
   std::map<std::string, std::vector<int64_t>> shapes;  // the Protocol's input shapes
+  fs::path original;                                   // the Run's own model, before any Change
 };
 
 struct Applied {

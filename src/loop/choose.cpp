@@ -65,6 +65,17 @@ const run::ScreenRow* screen_of(const Candidate& candidate, const run::Record& r
   return newest;
 }
 
+// An engine that the best has left for a faster one: going back is the comparison that was made then.
+bool left_behind(const change::Proposal& proposal, const run::Record& record) {
+  const auto wanted = proposal.params.find("engine");
+  if (wanted == proposal.params.end()) return false;
+  const std::vector<const run::Trial*> chain = record.chain(record.best()->number);
+  return std::any_of(chain.begin(), chain.end(), [&](const run::Trial* t) {
+    const run::Trial* parent = record.trial(t->parent);
+    return t->kind == "engine" && parent != nullptr && parent->configuration.engine == wanted->second;
+  });
+}
+
 double normal_above(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }
 
 // The prediction of a screened setting. Two instance pairs with short blocks: the sd of their mean is about the A/A's
@@ -83,6 +94,7 @@ run::Planned screened(run::Planned planned, double speedup, const run::Record& r
 
 bool closed(const Candidate& candidate, const run::Record& record) {
   const run::Trial* best = record.best();
+  if (candidate.kind == "engine" && best != nullptr && left_behind(candidate.proposal, record)) return true;
   const std::string key = candidate.proposal.key();
   for (const run::Trial& t : record.trials) {
     if (t.proposal.change.empty() || t.proposal.key() != key || t.state != run::State::kJudged) continue;

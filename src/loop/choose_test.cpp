@@ -68,6 +68,17 @@ TEST(Choose, OrdersByGainTimesChanceOverCost) {
       (std::vector<std::string>{"cheap", "big", "small", "unlikely"}));
 }
 
+TEST(Choose, AnEngineThatTheBestHasLeftStaysClosed) {
+  Candidate to_openvino = candidate("engine", 1.3, 0.5, "engine"), back = to_openvino;
+  to_openvino.proposal.params = {{"engine", "openvino"}};
+  back.proposal.params = {{"engine", "onnxruntime"}};
+  run::Record r = record();
+  EXPECT_EQ(keys(choose({to_openvino}, r).open), (std::vector<std::string>{"engine[engine=openvino]"}));
+  add(r, to_openvino, verdict::Kind::kKept, 5);
+  r.trials.back().configuration.engine = "openvino";
+  EXPECT_TRUE(choose({back}, r).open.empty());
+}
+
 TEST(Choose, EqualOnesStayInTheOrderOfTheList) {
   EXPECT_EQ(keys(choose({candidate("b"), candidate("a"), candidate("c")}, record()).open),
             (std::vector<std::string>{"b", "a", "c"}));

@@ -262,7 +262,7 @@ Result<const model::Model*> WorkerLab::model_of(const fs::path& path) {
 
 Result<change::Context> WorkerLab::context(const engine::Configuration& best, const diagnose::Diagnosis& diagnosis) {
   const model::Model* model = HONE_TRY(model_of(best.model));
-  return change::Context{best, *model, diagnosis, !protocol_->synthetic, plan_.engines, protocol_->shapes};
+  return change::Context{best, *model, diagnosis, !protocol_->synthetic, plan_.engines, protocol_->shapes, plan_.model};
 }
 
 Result<std::vector<Candidate>> WorkerLab::propose(const engine::Configuration& best,

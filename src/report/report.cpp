@@ -2,6 +2,8 @@
 #include "report/report.h"
 
 #include "base/file.h"
+#include "run/best.h"
+#include "run/layout.h"
 
 namespace hone::report {
 
@@ -26,6 +28,7 @@ Result<std::vector<fs::path>> write_reports(const run::Record& record) {
     HONE_TRY(write_file(path, writer.write(record)));
     paths.push_back(path);
   }
+  if (fs::exists(record.folder / run::kBest / run::kSums)) HONE_TRY(run::write_sums(record.folder / run::kBest));
   return paths;
 }
 

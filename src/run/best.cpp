@@ -78,6 +78,13 @@ std::string best_model_name(const Record& record) {
   return "model" + record.best()->configuration.model.extension().string();
 }
 
+Status write_sums(const fs::path& folder) {
+  std::string sums;
+  for (const fs::path& file : HONE_TRY(files_in(folder)))
+    if (file.filename() != kSums) sums += fmt::format("{}  {}\n", HONE_TRY(sha256_of_file(file)), file.filename().string());
+  return write_file(folder / kSums, sums);
+}
+
 Status publish_best(const Record& record, const std::function<Status(const fs::path& to)>& copy_model) {
   const fs::path target = record.folder / kBest;
   fs::path made = target;
@@ -94,10 +101,7 @@ Status publish_best(const Record& record, const std::function<Status(const fs::p
   HONE_TRY(write_file(made / "reproduce.sh", reproduce_script(record)));
   std::error_code code;
   fs::permissions(made / "reproduce.sh", fs::perms(0755), code);
-  std::string sums;
-  for (const fs::path& file : HONE_TRY(files_in(made)))
-    sums += fmt::format("{}  {}\n", HONE_TRY(sha256_of_file(file)), file.filename().string());
-  HONE_TRY(write_file(made / "sha256sums", sums));
+  HONE_TRY(write_sums(made));
   HONE_TRY(sync_folder(made));
   // A kill between these two leaves best.tmp/, which resume() removes before it publishes again.
   HONE_TRY(remove_folder(target));

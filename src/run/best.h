@@ -17,6 +17,10 @@ std::string best_model_name(const Record& record);
 // `copy_model(to)` puts the model of the best (with external data) there.
 Status publish_best(const Record& record, const std::function<Status(const fs::path& to)>& copy_model);
 
+// Writes `folder`/sha256sums anew over the files that are there now: report/ adds some to best/ after it is published.
+inline constexpr const char* kSums = "sha256sums";
+Status write_sums(const fs::path& folder);
+
 // Byte by byte, synced.
 Status copy_bytes(const fs::path& from, const fs::path& to);
 // By hard link where the file system can.

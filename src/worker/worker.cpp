@@ -212,7 +212,7 @@ Result<fs::path> worker_program() {
   std::error_code code;
   const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
   for (const fs::path& candidate :
-       {here / "hone-worker", here / "../libexec/hone/hone-worker", here / "../libexec/hone-worker"})
+       {here / "hone-worker", here / "../libexec/hone/hone-worker"})
     if (::access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal();
   return fail(bad_input("hone-worker not found beside hone", here.string(), "reinstall, or set HONE_WORKER to it"));
 }

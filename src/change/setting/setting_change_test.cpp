@@ -136,6 +136,18 @@ TEST(Engine, ProposesTheOthersAndKeepsProcessSettingsOnly) {
   EXPECT_EQ(applied->configuration.settings, (engine::Settings{{"process.huge_pages", "on"}, {"shape.x", "1x4"}}));
 }
 
+TEST(Engine, GetsTheOriginalModelOrAsASecondProposalTheRewrittenOne) {
+  TestContext test;
+  test.best.model = "rewritten.onnx";
+  const auto proposals = test.proposals("engine");
+  ASSERT_EQ(proposals.size(), 2u);
+  EXPECT_EQ(proposals[0].key(), "engine[engine=openvino]");
+  EXPECT_EQ(proposals[1].key(), "engine[engine=openvino,model=rewritten]");
+  const Change& change = **find_change("engine");
+  EXPECT_EQ(change.apply(proposals[0], test.context(), {})->configuration.model, "model.onnx");
+  EXPECT_EQ(change.apply(proposals[1], test.context(), {})->configuration.model, "rewritten.onnx");
+}
+
 TEST(Engine, HasNothingToProposeWhenItIsTheOnlyOne) {
   TestContext test;
   test.engines = {"onnxruntime"};

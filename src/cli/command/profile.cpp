@@ -11,6 +11,8 @@ namespace hone::cli {
 
 namespace {
 
+constexpr double kPlainSeconds = 1;
+
 struct Flags {
   MeasuredFlags measured;
   std::string output;
@@ -32,7 +34,10 @@ Result<diagnose::Diagnosis> diagnosed(const Flags& flags, const Measured& measur
   const profile::Profile profile = HONE_TRY(profile::read(raw.files.front()));
   model::Model model = HONE_TRY(model::Model::load(measured.configuration.model));
   HONE_TRY(model.freeze_shapes(measured.fixed.protocol.shapes));
+  // The profiler slows the run down: what is outside of kernels is judged by a run without it.
+  const measure::Measurement plain = HONE_TRY(measure::measure(measured.configuration, measured.bench, 1, kPlainSeconds));
   diagnose::Conditions conditions;
+  conditions.latency_ms = plain.execute_ms.median;
   conditions.shapes = measured.fixed.protocol.shapes;
   conditions.threads = measured.fixed.protocol.threads;
   return diagnose::diagnose(profile, model.graph(), HONE_TRY(diagnose::machine_peaks()), conditions);

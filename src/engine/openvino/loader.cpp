@@ -19,7 +19,7 @@ Result<fs::path> find_plugin() {
   if (const char* path = std::getenv("HONE_OPENVINO_PLUGIN"); path != nullptr && *path != '\0') return fs::path(path);
   std::error_code error;
   const fs::path folder = fs::read_symlink("/proc/self/exe", error).parent_path();
-  for (const fs::path& path : {folder / kFileName, folder.parent_path() / "lib" / "hone" / kFileName})
+  for (const fs::path& path : {folder / kFileName, folder.parent_path() / "libexec" / "hone" / kFileName})
     if (fs::exists(path, error)) return path;
   return fail(tool_failed("the OpenVINO plugin is not there", (folder / kFileName).string(), kHowTo));
 }

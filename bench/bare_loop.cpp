@@ -44,7 +44,10 @@ Status run(const fs::path& path, const fs::path& data, double seconds) {
   for (model::NamedTensors& sample : dataset.samples) samples.push_back(values_of(sample, memory));
   std::vector<const char*> inputs, outputs;
   for (const auto& [name, tensor] : dataset.samples.front()) inputs.push_back(name.c_str());
-  const std::vector<std::string> output_names = session.GetOutputNames();
+  Ort::AllocatorWithDefaultOptions allocator;
+  std::vector<std::string> output_names;
+  for (size_t i = 0; i < session.GetOutputCount(); ++i)
+    output_names.emplace_back(session.GetOutputNameAllocated(i, allocator).get());
   for (const std::string& name : output_names) outputs.push_back(name.c_str());
   std::vector<double> times;
   const Clock::time_point begin = Clock::now();

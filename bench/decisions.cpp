@@ -129,7 +129,7 @@ double median(std::vector<double> of) {
 void summarize(const std::vector<Json>& rows) {
   std::map<std::pair<std::string, std::string>, std::vector<const Json*>> groups;
   for (const Json& row : rows)
-    for (const std::string name : {row["model"].get<std::string>(), std::string("all")})
+    for (const std::string& name : {row["model"].get<std::string>(), std::string("all")})
       groups[{row["kind"], name}].push_back(&row);
   fmt::print("\nCPU: {}\n\n| kind | model | comparisons | kept | rolled back | undecided | mean effect | median s | longest s |\n"
              "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", machine_id().cpu);
@@ -188,7 +188,7 @@ Status run(const Options& options) {
   // Models in turn, so that a bad hour of the machine meets all of them.
   for (int round = 0; round < std::max(options.copies, options.gains); ++round)
     for (const Subject& subject : subjects)
-      for (const std::string kind : {"A/A", "+10", "+6"}) {
+      for (const std::string& kind : {std::string("A/A"), std::string("+10"), std::string("+6")}) {
         const int wanted = kind == "A/A" ? options.copies : options.gains;
         if (round >= wanted || done[kind + " " + subject.name] > round) continue;
         const auto seed = static_cast<uint64_t>(round) * 1000 + std::hash<std::string>{}(kind + subject.name) % 1000;

@@ -284,12 +284,6 @@ ProcessExit Process::kill() {
   return *exit_;
 }
 
-ProcessExit Process::terminate(milliseconds grace) {
-  if (!exit_) ::kill(-pid_, SIGTERM);
-  if (const auto ended = wait(grace)) return *ended;
-  return kill();
-}
-
 Status Process::signal_and_confirm(int signal, int wait_flags) {
   if (reap(WNOHANG)) return fail(tool_failed("process has ended (" + exit_->text() + ")"));
   if (::kill(pid_, signal) != 0) return fail(tool_failed(fmt::format("no signal sent ({})", std::strerror(errno))));

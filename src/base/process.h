@@ -57,8 +57,6 @@ class Process {
   std::optional<ProcessExit> wait(std::chrono::milliseconds limit);
   // SIGKILLs the process and all of its session's process group, and reaps it. Says how it had ended.
   ProcessExit kill();
-  // SIGTERM first, SIGKILL when it has not ended within `grace`.
-  ProcessExit terminate(std::chrono::milliseconds grace);
   // SIGSTOP / SIGCONT; return when all threads have stopped / the process goes on. An Error when it has ended instead.
   Status stop();
   Status resume();

@@ -155,17 +155,6 @@ TEST(Process, StoppingOneThatDiedSaysHow) {
   EXPECT_EQ(status.error().line(), "process has ended (exit status 4)");
 }
 
-TEST(Process, TerminateAsksFirst) {
-  auto folder = ScratchFolder::create("hone-test");
-  Command command = shell("trap 'echo bye; exit 5' TERM; echo ready; while :; do sleep 0.01; done");
-  command.log = folder->path() / "log";
-  auto process = Process::spawn(command);
-  ASSERT_TRUE(process);
-  while (last_lines_of_file(command.log, 1) != "ready") ::usleep(1000);
-  EXPECT_EQ(process->terminate(kLong).status, 5);
-  EXPECT_EQ(last_lines_of_file(command.log, 1), "bye");
-}
-
 TEST(Process, DiesWithItsParentEvenWhenStopped) {
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);

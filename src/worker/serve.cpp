@@ -24,9 +24,26 @@ Result<std::vector<model::NamedTensors>> load_samples(const fs::path& path) {
   return samples;
 }
 
+// Tells hone now and then that a long request goes on.
+class SignOfLife {
+ public:
+  SignOfLife(Channel& channel, int64_t every_ms) : channel_(channel), every_ns_(every_ms * 1'000'000) {}
+  Status give() {
+    const int64_t now_ns = steady_clock().now_ns();
+    if (now_ns - last_ns_ < every_ns_) return {};
+    last_ns_ = now_ns;
+    return channel_.send({{kAlive, true}});
+  }
+
+ private:
+  Channel& channel_;
+  const int64_t every_ns_;
+  int64_t last_ns_ = steady_clock().now_ns();
+};
+
 class Server {
  public:
-  explicit Server(const Opener& opener) : opener_(opener) {}
+  Server(const Opener& opener, Channel& channel) : opener_(opener), channel_(channel) {}
 
   Result<Json> answer(const Json& request) {
     const auto op = HONE_TRY(json_field<std::string>(request, "op"));
@@ -73,19 +90,23 @@ class Server {
     const auto limit = HONE_TRY(json_field<size_t>(request, "limit"));
     const size_t count = limit == 0 ? samples_.size() : std::min(limit, samples_.size());
     HONE_TRY(make_directories(folder));
+    SignOfLife alive(channel_, HONE_TRY(json_field<int64_t>(request, kAliveMs)));
     for (size_t i = 0; i < count; ++i) {
       HONE_TRY(bench_->bind(i));
       HONE_TRY(session_->run());
       HONE_TRY(protocol::write_npz(folder / protocol::sample_file_name(i), HONE_TRY(session_->fetch())));
+      HONE_TRY(alive.give());
     }
     return Json{{"samples", count}};
   }
 
   Result<Json> profile(const Json& request) {
     const int iterations = HONE_TRY(json_field<int>(request, "iterations"));
+    SignOfLife alive(channel_, HONE_TRY(json_field<int64_t>(request, kAliveMs)));
     for (int i = 0; i < iterations; ++i) {
       HONE_TRY(bench_->bind(static_cast<size_t>(i)));
       HONE_TRY(session_->run());
+      HONE_TRY(alive.give());
     }
     const auto raw = HONE_TRY(session_->end_profile());
     Json files = Json::array();
@@ -94,6 +115,7 @@ class Server {
   }
 
   const Opener& opener_;
+  Channel& channel_;
   std::vector<model::NamedTensors> samples_;
   std::unique_ptr<engine::Session> session_;
   std::optional<Bench> bench_;
@@ -122,7 +144,7 @@ Result<std::unique_ptr<engine::Session>> open_with_engine(const engine::Configur
 
 int serve(int descriptor, const Opener& opener) {
   Channel channel(descriptor);
-  Server server(opener);
+  Server server(opener, channel);
   while (true) {
     const auto wait = channel.wait(std::chrono::hours(24));
     if (wait == Channel::Wait::kTimeout) continue;

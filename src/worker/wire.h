@@ -9,6 +9,10 @@
 
 namespace hone::worker {
 
+// {"alive": true} comes before the answer to a request with many inferences, every "alive_ms" of it and not more often:
+// the limit of Limits::reply is for one inference, and a message after each would disturb what is profiled.
+inline constexpr const char *kAlive = "alive", *kAliveMs = "alive_ms";
+
 // {"error": {...}}: an Error as an answer; its kind survives.
 Json error_answer(const Error& error);
 // The answer itself, or the Error it carries.

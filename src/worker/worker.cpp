@@ -22,7 +22,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// How often a waiting hone looks at the worker's memory: rarer than a usual block is long, so that blocks run alone.
+// How often a waiting hone looks at the worker's memory, and whether it was cancelled: rarer than a usual block is
+// long, so that blocks run alone.
 constexpr milliseconds kWatchPeriod{250};
 constexpr int kWorkerDescriptor = 3;
 
@@ -56,11 +57,17 @@ struct Worker::State {
   std::optional<Error> dead;  // what ended it
 
   Result<Json> ask(Json request);
+  // Of a request with many inferences: how often the worker has to give a sign of life.
+  std::pair<std::string, int64_t> alive_ms() const { return {kAliveMs, options.limits.reply.count() / 4}; }
   tl::unexpected<Error> died(Error error) {
     dead = error;
     return fail(std::move(error));
   }
   tl::unexpected<Error> ended_by_itself();
+  tl::unexpected<Error> killed(Error error) {
+    process.kill();
+    return died(std::move(error));
+  }
   bool over_memory();
   std::string where() const { return options.configuration.model.string(); }
   std::string tail(size_t lines) const;
@@ -97,24 +104,27 @@ Result<Json> Worker::State::ask(Json request) {
   if (dead) return fail(*dead);
   HONE_CHECK(!frozen, "a frozen worker was asked {}", dump_json_line(request));
   if (!channel.send(request)) return ended_by_itself();
-  const int64_t end_ns = steady_clock().now_ns() + options.limits.reply.count() * 1'000'000;
+  const auto limit_from_now = [&] { return steady_clock().now_ns() + options.limits.reply.count() * 1'000'000; };
+  int64_t end_ns = limit_from_now();
   while (true) {
     const milliseconds left((end_ns - steady_clock().now_ns()) / 1'000'000);
     if (left.count() <= 0) break;
     const auto wait = channel.wait(std::min(left, kWatchPeriod));
-    if (wait == Channel::Wait::kReady) return answer_or_error(HONE_TRY(channel.take()));
     if (wait == Channel::Wait::kClosed) return ended_by_itself();
-    if (over_memory()) {
-      process.kill();
-      return died(tool_failed(fmt::format("engine {} is out of memory: more than {:.1f} GB",
-                                          options.configuration.engine, static_cast<double>(memory_limit) * 1e-9),
-                              where(), tail_todo()));
+    if (wait == Channel::Wait::kReady) {
+      Json answer = HONE_TRY(channel.take());
+      if (!answer.contains(kAlive)) return answer_or_error(std::move(answer));
+      end_ns = limit_from_now();
     }
+    if (options.cancelled && options.cancelled()) return killed(interrupted("stopped on request"));
+    if (over_memory())
+      return killed(tool_failed(fmt::format("engine {} is out of memory: more than {:.1f} GB",
+                                            options.configuration.engine, static_cast<double>(memory_limit) * 1e-9),
+                                where(), tail_todo()));
   }
-  process.kill();
-  return died(timed_out(fmt::format("engine {} gave no answer in {:.3g} s", options.configuration.engine,
-                                    static_cast<double>(options.limits.reply.count()) * 1e-3),
-                        where(), tail_todo()));
+  return killed(timed_out(fmt::format("engine {} gave no answer in {:.3g} s", options.configuration.engine,
+                                      static_cast<double>(options.limits.reply.count()) * 1e-3),
+                          where(), tail_todo()));
 }
 
 Worker::Worker(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -155,7 +165,6 @@ int Worker::pid() const { return state_->process.pid(); }
 const std::vector<engine::TensorInfo>& Worker::outputs() const { return state_->outputs; }
 bool Worker::fake_clock() const { return state_->fake_clock; }
 size_t Worker::sample_count() const { return state_->samples; }
-std::string Worker::log_tail(size_t lines) const { return state_->tail(lines); }
 
 Status Worker::warm_up(double ms, int iterations) {
   HONE_TRY(state_->ask({{"op", "warm_up"}, {"ms", ms}, {"iterations", iterations}}));
@@ -169,12 +178,12 @@ Result<BlockResult> Worker::block(const BlockRequest& request) {
 }
 
 Status Worker::run_samples(const fs::path& folder, size_t limit) {
-  HONE_TRY(state_->ask({{"op", "run_samples"}, {"folder", folder.string()}, {"limit", limit}}));
+  HONE_TRY(state_->ask({{"op", "run_samples"}, {"folder", folder.string()}, {"limit", limit}, state_->alive_ms()}));
   return {};
 }
 
 Result<engine::RawProfile> Worker::profile(int iterations) {
-  const Json answer = HONE_TRY(state_->ask({{"op", "profile"}, {"iterations", iterations}}));
+  const Json answer = HONE_TRY(state_->ask({{"op", "profile"}, {"iterations", iterations}, state_->alive_ms()}));
   engine::RawProfile raw;
   for (const auto& file : HONE_TRY(json_field<std::vector<std::string>>(answer, "files"))) raw.files.emplace_back(file);
   raw.iterations = HONE_TRY(json_field<int>(answer, "iterations"));
@@ -211,8 +220,7 @@ Result<fs::path> worker_program() {
   }
   std::error_code code;
   const fs::path here = fs::read_symlink("/proc/self/exe", code).parent_path();
-  for (const fs::path& candidate :
-       {here / "hone-worker", here / "../libexec/hone/hone-worker"})
+  for (const fs::path& candidate : {here / "hone-worker", here / "../libexec/hone/hone-worker"})
     if (::access(candidate.c_str(), X_OK) == 0) return candidate.lexically_normal();
   return fail(bad_input("hone-worker not found beside hone", here.string(), "reinstall, or set HONE_WORKER to it"));
 }

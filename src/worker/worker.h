@@ -9,6 +9,7 @@
 
 #include <array>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -21,7 +22,7 @@
 namespace hone::worker {
 
 struct Limits {
-  std::chrono::milliseconds reply{120'000};  // longest wait for one answer
+  std::chrono::milliseconds reply{120'000};  // longest silence: one block, or one inference of many
   int64_t memory_bytes = 0;                  // resident memory, watched; 0 = 80 % of the machine's memory
 };
 
@@ -33,6 +34,7 @@ struct Options {
   std::vector<int> cpus;  // CPU affinity; empty = inherited
   uint64_t instance_seed = 0;
   Limits limits;
+  std::function<bool()> cancelled;  // polled while waiting; true = the worker is killed, Error kInterrupted
 };
 
 // A canary: where the hypervisor has put our CPUs (measuring.md 1.1).
@@ -100,8 +102,6 @@ class Worker {
   // Freeze returns when all threads have stopped. Calls other than memory() need a thawed worker.
   Status freeze();
   Status thaw();
-  // The last lines of the log, for messages.
-  std::string log_tail(size_t lines = 3) const;
 
  private:
   struct State;

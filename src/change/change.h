@@ -55,6 +55,7 @@ struct Context {
   std::vector<std::string> engines;                    // available ids the user allows
   std::map<std::string, std::vector<int64_t>> shapes;  // the Protocol's input shapes
   fs::path original;                                   // the Run's own model, before any Change
+  int threads = 0;                                     // the Protocol's: CPUs of the workers; 0 = all cores
 };
 
 struct Applied {

@@ -28,7 +28,7 @@ class TestContext {
     diagnosis.findings.push_back(std::move(f));
     return *this;
   }
-  change::Context context() const { return {best, model_, diagnosis, true, engines, shapes, original}; }
+  change::Context context() const { return {best, model_, diagnosis, true, engines, shapes, original, threads}; }
   // The proposals of a change, and the sentence when there are none.
   std::vector<change::Proposal> proposals(const char* id, std::string* why_not = nullptr) const {
     std::string why;
@@ -49,6 +49,7 @@ g (float[1,4] x) => (float[1,4] y) { y = Relu(x) })";
   std::vector<std::string> engines = {"onnxruntime", "openvino"};
   std::map<std::string, std::vector<int64_t>> shapes;
   fs::path original = "model.onnx";
+  int threads = 0;
 
  private:
   model::Model model_;

@@ -42,12 +42,23 @@ TEST(Threads, ProposesFewerThanThereAreCores) {
   EXPECT_EQ(counts, (std::set<std::string>{"1", "2", "3"}));
 }
 
+TEST(Threads, AsksNoMoreThreadsThanTheProtocolAllows) {
+  TestContext test;
+  test.diagnosis.machine.cores = 16;
+  test.threads = 2;
+  std::set<std::string> counts;
+  for (const Proposal& p : test.proposals("threads")) counts.insert(p.params.at("intra_op_threads"));
+  EXPECT_EQ(counts, std::set<std::string>{"1"});
+  test.threads = 1;
+  EXPECT_TRUE(test.proposals("threads").empty());
+}
+
 TEST(Threads, HasNothingToProposeOnOneCore) {
   TestContext test;
   test.diagnosis.machine.cores = 1;
   std::string why;
   EXPECT_TRUE(test.proposals("threads", &why).empty());
-  EXPECT_EQ(why, "the machine has one core");
+  EXPECT_EQ(why, "there is one core to run on");
 }
 
 TEST(Threads, ExpectsMoreWhereKernelsAreShort) {

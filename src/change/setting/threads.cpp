@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <set>
 
 #include "change/setting/setting_change.h"
@@ -13,9 +14,10 @@ namespace hone::change {
 namespace {
 
 std::vector<Proposal> propose(const Context& context, [[maybe_unused]] std::string* why_not) {
-  const int cores = context.diagnosis.machine.cores;
+  const int machine = context.diagnosis.machine.cores;
+  const int cores = context.threads > 0 ? std::min(machine, context.threads) : machine;  // that the workers may use
   const std::string id = context.best.engine == "openvino" ? "inference_num_threads" : "intra_op_threads";
-  if (cores < 2) *why_not = "the machine has one core";
+  if (cores < 2) *why_not = "there is one core to run on";
   const bool short_kernels =
       context.diagnosis.find("small_kernels") != nullptr || context.diagnosis.find("outside_kernel_time") != nullptr;
   const Expectation expectation = short_kernels ? Expectation{1.08, 1.5, 0.35} : Expectation{1.0, 1.1, 0.05};

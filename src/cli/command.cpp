@@ -2,7 +2,7 @@
 #include "cli/command.h"
 
 #include <fmt/format.h>
-#include <sched.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <charconv>
@@ -90,16 +90,6 @@ Result<double> parse_duration(const std::string& text) {
   if (code != std::errc() || scale == 0 || value <= 0)
     return fail(usage_error("not a duration", text, "write it as 90s, 10m or 1h"));
   return value * scale;
-}
-
-std::vector<int> cpus_for(int threads) {
-  cpu_set_t allowed;
-  CPU_ZERO(&allowed);
-  if (threads <= 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return {};
-  std::vector<int> cpus;
-  for (int cpu = 0; cpu < CPU_SETSIZE && static_cast<int>(cpus.size()) < threads; ++cpu)
-    if (CPU_ISSET(cpu, &allowed)) cpus.push_back(cpu);
-  return cpus;
 }
 
 namespace {

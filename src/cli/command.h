@@ -46,8 +46,6 @@ Result<std::map<std::string, std::vector<int64_t>>> parse_shapes(const std::vect
 Result<engine::Settings> parse_settings(const std::vector<std::string>& texts);
 // "10m", "90s", "1.5h", "5" (seconds) -> seconds.
 Result<double> parse_duration(const std::string& text);
-// CPUs of the first `threads` cores this process may use; empty when all are used.
-std::vector<int> cpus_for(int threads);
 
 // True once SIGINT or SIGTERM has come; the third one ends the program at once.
 bool interrupted_by_signal();

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include "measure/topology.h"
+
 namespace hone::cli {
 
 void MeasuredFlags::declare(CLI::App& app) {
@@ -52,10 +54,20 @@ Result<Measured> prepare(const MeasuredFlags& flags, const Global& global) {
   out.bench.log_dir = out.scratch->path() / "logs";
   HONE_TRY(make_directories(out.bench.log_dir));
   HONE_TRY(protocol::write_samples(out.bench.data, out.fixed.data.samples));
-  out.bench.cpus = cpus_for(global.threads);
+  out.bench.cpus = measure::cpus_for(global.threads);
   out.bench.seed = flags.seed;
   out.bench.progress.cancelled = interrupted_by_signal;
   return out;
+}
+
+Result<std::optional<measure::DeviceLock>> occupy_device(const std::string& engine, const Global& global) {
+  std::optional<measure::DeviceLock> lock;
+  if (engine == "fake") return lock;
+  const auto on_wait = [&] {
+    if (!global.quiet) fmt::print(stderr, "another hone measures on this machine: waiting for it\n");
+  };
+  lock.emplace(HONE_TRY(measure::DeviceLock::take(measure::DeviceLock::of_cpu(), on_wait, interrupted_by_signal)));
+  return lock;
 }
 
 void print_notes(const protocol::Dataset& data, const Global& global) {

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
 #include "cli/command.h"
+#include "measure/device_lock.h"
 #include "measure/measure.h"
 #include "model/model.h"
 #include "protocol/fix.h"
@@ -33,6 +35,10 @@ struct Measured {
 Result<engine::Configuration> configuration_from(const std::string& model, const std::string& engine,
                                                  const std::vector<std::string>& settings, const std::string& config);
 Result<Measured> prepare(const MeasuredFlags& flags, const Global& global);
+
+// Waits until no other hone measures on this machine, and says so on standard error unless --quiet. Hold it while
+// measuring. The fake engine has its own clock and needs none: nullopt.
+Result<std::optional<measure::DeviceLock>> occupy_device(const std::string& engine, const Global& global);
 
 // Prints measuring's notes ("data is synthetic ...") to standard error unless --quiet.
 void print_notes(const protocol::Dataset& data, const Global& global);

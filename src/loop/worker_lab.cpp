@@ -12,6 +12,7 @@
 #include "diagnose/peaks.h"
 #include "loop/environment.h"
 #include "measure/place.h"
+#include "measure/topology.h"
 #include "profile/profile.h"
 #include "protocol/fix.h"
 #include "run/best.h"
@@ -21,6 +22,8 @@
 namespace hone::loop {
 
 namespace {
+
+using measure::DeviceLock;
 
 // A profile of about this long: enough inferences for stable shares, little against a trial.
 constexpr double kProfileMs = 1500;
@@ -111,20 +114,18 @@ Status WorkerLab::begin(const run::Record& record) {
   plan_ = record.plan;
   folder_ = record.folder;
   protocol_ = record.protocol;
-  cpus_.clear();
-  if (plan_.threads > 0) {
-    cpus_ = worker::usable_cpus();
-    if (cpus_.size() > static_cast<size_t>(plan_.threads)) cpus_.resize(static_cast<size_t>(plan_.threads));
-  }
+  cpus_ = measure::cpus_for(plan_.threads);
   return {};
 }
 
-worker::Options WorkerLab::worker_options(const engine::Configuration& what, const fs::path& log) const {
+worker::Options WorkerLab::worker_options(const engine::Configuration& what, const fs::path& log,
+                                          const Task& task) const {
   worker::Options options;
   options.configuration = what;
   options.data = folder_ / run::kSamples;
   options.log = log;
   options.cpus = cpus_;
+  options.cancelled = task.cancelled;
   return options;
 }
 
@@ -132,7 +133,7 @@ Status WorkerLab::reference(const fs::path& outputs, const Task& task) {
   const fs::path made = half_made(outputs), log = half_made(task.folder / "reference.log");
   HONE_TRY(remove_path(made));
   HONE_TRY(make_directories(made));
-  auto worker = HONE_TRY(worker::Worker::start(worker_options(reference_of(plan_), log)));
+  auto worker = HONE_TRY(worker::Worker::start(worker_options(reference_of(plan_), log, task)));
   HONE_TRY(worker->run_samples(made));
   HONE_TRY(remove_path(log));
   return put_in_place(made, outputs);
@@ -148,7 +149,7 @@ Result<accuracy::Report> WorkerLab::check(const engine::Configuration& tried, ac
   step.started = utc_now_iso8601();
   Status ran;
   {
-    auto worker = worker::Worker::start(worker_options(tried, log));
+    auto worker = worker::Worker::start(worker_options(tried, log, task));
     if (worker) step.pid = (*worker)->pid();
     ran = worker ? (*worker)->run_samples(outputs) : Status(fail(worker.error()));
   }
@@ -229,7 +230,7 @@ Result<double> WorkerLab::screen(const engine::Configuration& a, const engine::C
 }
 
 Result<diagnose::Diagnosis> WorkerLab::profile(const engine::Configuration& what, double latency_ms, const Task& task) {
-  worker::Options options = worker_options(what, half_made(task.folder / "collect_profile.log"));
+  worker::Options options = worker_options(what, half_made(task.folder / "collect_profile.log"), task);
   options.profile_dir = task.folder;
   const int iterations = static_cast<int>(
       std::clamp(kProfileMs / std::max(latency_ms, 0.01), double{kLeastProfiled}, double{kMostProfiled}));
@@ -262,7 +263,8 @@ Result<const model::Model*> WorkerLab::model_of(const fs::path& path) {
 
 Result<change::Context> WorkerLab::context(const engine::Configuration& best, const diagnose::Diagnosis& diagnosis) {
   const model::Model* model = HONE_TRY(model_of(best.model));
-  return change::Context{best, *model, diagnosis, !protocol_->synthetic, plan_.engines, protocol_->shapes, plan_.model};
+  return change::Context{best,        *model,       diagnosis, !protocol_->synthetic, plan_.engines, protocol_->shapes,
+                         plan_.model, plan_.threads};
 }
 
 Result<std::vector<Candidate>> WorkerLab::propose(const engine::Configuration& best,

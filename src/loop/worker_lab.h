@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "loop/device_lock.h"
 #include "loop/lab.h"
+#include "measure/device_lock.h"
 #include "model/model.h"
 
 namespace hone::loop {
@@ -38,7 +38,7 @@ class WorkerLab final : public Lab {
 
  private:
   measure::Bench bench(const Task& task, std::vector<measure::BlockRow>* blocks) const;
-  worker::Options worker_options(const engine::Configuration& what, const fs::path& log) const;
+  worker::Options worker_options(const engine::Configuration& what, const fs::path& log, const Task& task) const;
   // The model, types inferred; the last one is kept, since every Change asks for the same.
   Result<const model::Model*> model_of(const fs::path& path);
   Result<change::Context> context(const engine::Configuration& best, const diagnose::Diagnosis& diagnosis);
@@ -47,7 +47,7 @@ class WorkerLab final : public Lab {
   run::Plan plan_;
   fs::path folder_;  // of the run
   std::optional<protocol::Protocol> protocol_;
-  std::optional<DeviceLock> device_;
+  std::optional<measure::DeviceLock> device_;
   std::vector<int> cpus_;
   std::shared_ptr<measure::MachineWatch> watch_;
   fs::path loaded_path_;

@@ -238,6 +238,28 @@ TEST_F(WorkerLabTest, EveryProposalForARealEngineIsAppliedAndChecked) {
   }
 }
 
+TEST_F(WorkerLabTest, CancellingEndsReferenceCheckAndProfileOfAnEngineThatHangs) {
+  const fs::path rules = plan_.model.string() + ".fake.json";
+  ASSERT_TRUE(write_file(rules, R"({"rules": [{"if": {}, "set": {"fake.hang": "run"}}]})").has_value());
+  run::Record record;
+  record.plan = plan_;
+  record.folder = scratch_.path() / "cancelled";
+  Task task;
+  task.folder = record.folder / "trial";
+  task.cancelled = [] { return true; };
+  ASSERT_TRUE(make_directories(task.folder).has_value());
+  WorkerLab lab;
+  const auto fixed = lab.fix(plan_, record.folder / run::kSamples);
+  ASSERT_TRUE(fixed.has_value()) << fixed.error().line();
+  record.protocol = fixed->protocol;
+  ASSERT_TRUE(lab.begin(record).has_value());
+  const engine::Configuration original{"fake", plan_.model, {}};
+  EXPECT_EQ(lab.reference(record.folder / run::kReference, task).error().kind, ErrorKind::kInterrupted);
+  run::TrialLogs logs;
+  EXPECT_EQ(lab.check(original, {}, task, &logs).error().kind, ErrorKind::kInterrupted);
+  EXPECT_EQ(lab.profile(original, 1, task).error().kind, ErrorKind::kInterrupted);
+}
+
 TEST_F(WorkerLabTest, AModelIsCopiedWithItsExternalDataAndTheOriginalIsNeverLinked) {
   model::Model model = model::Model::load(plan_.model).value();
   model::SaveOptions external;

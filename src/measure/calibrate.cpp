@@ -223,6 +223,7 @@ Result<ModelReport> calibrate_model(const engine::Configuration& what, const Ben
   options.data = bench.data;
   options.cpus = bench.cpus;
   options.limits = bench.limits;
+  options.cancelled = bench.progress.cancelled;
   if (!bench.log_dir.empty()) options.log = bench.log_dir / "worker_calibration.log";
   {
     const auto worker = HONE_TRY(worker::Worker::start(options));

@@ -152,6 +152,11 @@ TEST(Topology, ReadsSysfs) {
   EXPECT_EQ(pin_set(topology, 2), (std::vector<int>{0, 1})) << "one thread per core, inside one L3";
   EXPECT_EQ(pin_set(topology, 4), (std::vector<int>{0, 1, 2, 3})) << "no L3 has so many cores";
   EXPECT_TRUE(pin_set(topology, 5).empty());
+  const Topology second = read_topology({1, 2, 3, 6}, folder->path());
+  EXPECT_EQ(cpus_for(2, second), (std::vector<int>{2, 3})) << "near each other, not the first two";
+  EXPECT_EQ(cpus_for(5, topology), (std::vector<int>{0, 1, 2, 3, 4})) << "more than there are cores: the first ones";
+  EXPECT_TRUE(cpus_for(8, topology).empty()) << "all";
+  EXPECT_TRUE(cpus_for(0, topology).empty()) << "all";
   EXPECT_EQ(read_topology({0, 1}, folder->path() / "none").cores(), 2) << "nothing known: every CPU a core";
   EXPECT_EQ(parse_cpu_list("0-2,7,9-10\n"), (std::vector<int>{0, 1, 2, 7, 9, 10}));
   EXPECT_TRUE(parse_cpu_list("").empty());

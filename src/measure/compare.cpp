@@ -118,10 +118,7 @@ class MeasureOne {
     row.block = HONE_TRY(source_.block('A', static_cast<size_t>(blocks_)));
     ++blocks_;
     row.place = source_.real_clock() ? places_.classify(row.block) : kFake;
-    const bool disturbed = source_.real_clock() && disturbance(row.block).share >= Plan().highest_pressure;
-    if (disturbed) row.invalid = "disturbed";
-    disturbed_ += disturbed;
-    // A disturbed block is still a block of this machine as it is: it counts, and the warning says how many there were.
+    disturbed_ += source_.real_clock() && disturbance(row.block).share >= Plan().highest_pressure;
     Samples& there = at_[row.place];
     there.ms.insert(there.ms.end(), row.block.samples_ms.begin(), row.block.samples_ms.end());
     ++there.blocks;
@@ -141,12 +138,18 @@ class MeasureOne {
 
 }  // namespace
 
+Result<Measurement> run_measurement(BlockSource& source, const Bench& bench, MachineWatch& watch, int instances,
+                                    double seconds_each) {
+  MeasureOne one(source, bench, watch);
+  for (int i = 1; i <= instances; ++i) HONE_TRY(one.instance(i, seconds_each));
+  return one.result();
+}
+
 Result<Measurement> measure(const engine::Configuration& what, const Bench& bench, int instances, double seconds) {
   WorkerBlocks source(what, what, bench, request_of(bench));
   MachineWatch own;
-  MeasureOne one(source, bench, bench.watch ? *bench.watch : own);
-  for (int i = 1; i <= std::max(1, instances); ++i) HONE_TRY(one.instance(i, seconds / std::max(1, instances)));
-  return one.result();
+  const int count = std::max(1, instances);
+  return run_measurement(source, bench, bench.watch ? *bench.watch : own, count, seconds / count);
 }
 
 Result<Comparison> compare(const engine::Configuration& a, const engine::Configuration& b, const Bench& bench,

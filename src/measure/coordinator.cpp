@@ -37,7 +37,7 @@ class Coordinator {
         plan_(plan),
         progress_(progress),
         places_(calibration, watch),
-        observations_(calibration, watch),
+        observations_(watch),
         reference_(places_.first_reference()) {}
 
   Result<Comparison> run();
@@ -144,7 +144,7 @@ void Coordinator::judge_block_pair(BlockPair& both) {
     observations_.add_block(both.a, 'A', a);
     observations_.add_block(both.b, 'B', b);
   }
-  observations_.add_block_pair(both.invalid.empty(), too_busy);
+  observations_.add_block_pair(too_busy);
 }
 
 void Coordinator::count(Slots& slots, const BlockPair& both) {

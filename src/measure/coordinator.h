@@ -30,6 +30,11 @@ struct Plan {
 Result<Comparison> run_comparison(BlockSource& source, const Plan& plan, const Calibration& calibration,
                                   MachineWatch& watch, const Progress& progress);
 
+// One Configuration, side A of the source: `instances` fresh ones, so many seconds of blocks in each. Every block
+// counts, also a disturbed one, since it is this machine as it is; a warning says how many there were.
+Result<Measurement> run_measurement(BlockSource& source, const Bench& bench, MachineWatch& watch, int instances,
+                                    double seconds_each);
+
 // What is random in instance pair `pair`.
 struct Draw {
   bool b_starts_first = false;

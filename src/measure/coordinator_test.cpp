@@ -38,6 +38,24 @@ Comparison run(const SimulatedMachine& machine, uint64_t seed, Plan plan = {}) {
   return comparison.value_or(Comparison());
 }
 
+TEST(Measuring, ADisturbedBlockCountsAndIsNotMarkedInvalid) {
+  SimulatedBlocks source({.busy_share = .5}, 1);
+  MachineWatch watch;
+  Bench bench;
+  bench.calibration = virtual_machine();
+  size_t busy = 0, blocks = 0;
+  bench.progress.on_block = [&](const BlockRow& row) {
+    ++blocks;
+    busy += row.block.pressure > .2;
+    EXPECT_EQ(row.invalid, "");
+  };
+  const auto measurement = run_measurement(source, bench, watch, 2, 1);
+  ASSERT_TRUE(measurement) << measurement.error().line();
+  EXPECT_GT(busy, 3u);
+  EXPECT_EQ(measurement->samples_ms.size(), blocks * 5) << "five a block";
+  EXPECT_THAT(measurement->warnings, Contains(HasSubstr("the machine is busy")));
+}
+
 TEST(Coordinator, KeepsAClearGainAtTheFirstLook) {
   SimulatedBlocks source({.speedup = 1.3}, 1);
   Trial trial;

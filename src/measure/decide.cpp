@@ -125,17 +125,20 @@ Outcome outcome_of(const Look& look, const Rule& rule) {
 Interval fixed_interval(const InstancePairs& pairs) {
   Interval interval;
   if (pairs.empty()) return {1, 0, std::numeric_limits<double>::infinity()};
-  const double n = static_cast<double>(pairs.size());
   const double mean = mean_of(pair_means(pairs));
   interval.estimate = std::exp(mean);
   if (pairs.size() < 2) return {interval.estimate, 0, std::numeric_limits<double>::infinity()};
-  const double half = t_quantile(.975, n - 1) * used_sd(pairs) / std::sqrt(n);
+  const double half = half_width(used_sd(pairs), static_cast<int>(pairs.size()));
   interval.low = std::exp(mean - half);
   interval.high = std::exp(mean + half);
   return interval;
 }
 
+double half_width(double sd, int pairs) {
+  return t_quantile(.975, pairs - 1) * sd / std::sqrt(static_cast<double>(pairs));
+}
+
 // 3 % + 0.65 s at R = 24 (measuring.md section 3), as a ratio.
-double smallest_provable(double sd) { return std::exp(std::log(1.03) + 0.65 * sd); }
+double smallest_provable(double sd) { return std::exp(std::log(kMinimumEffect) + 0.65 * sd); }
 
 }  // namespace hone::measure

@@ -8,6 +8,9 @@
 
 namespace hone::measure {
 
+// A gain counts from here on (product.md rule 3). Every threshold of "3 %" is this one.
+inline constexpr double kMinimumEffect = 1.03;
+
 // One entry per instance pair: the log ratios y = log(q25 A / q25 B) of its valid block pairs.
 using InstancePairs = std::vector<std::vector<double>>;
 
@@ -29,7 +32,7 @@ std::string_view to_text(Decision decision);                 // "go_on", "keep",
 std::string_view to_text(Outcome outcome);                   // "faster", "slower", "same", "undecided"
 
 struct Rule {
-  double minimum_effect = 1.03;  // product.md rule 3
+  double minimum_effect = kMinimumEffect;
   std::vector<int> looks = {4, 6, 8, 12, 16, 24};
   std::vector<double> levels = {.00422, .00332, .00380, .00628, .00770, .01327};  // spending .025 x R/24
   // False: stop at the first look that decides keep or roll back. True (`bench --vs`): a roll back whose word is still
@@ -55,6 +58,8 @@ struct Interval {
 // Two-sided 95 % t interval on instance-pair means (sd with the floor), for the fixed-R final re-measurement. With
 // fewer than two pairs nothing is known: low = 0, high = infinity.
 Interval fixed_interval(const InstancePairs& pairs);
+// Half the width of that interval, as a log ratio, with `pairs` instance pairs whose means have this sd.
+double half_width(double sd, int pairs);
 // The smallest true speed-up that is kept with 80 % power at the last look, from the sd of z: 3 % + 0.65 s.
 double smallest_provable(double sd);
 

@@ -81,9 +81,9 @@ struct Progress {
 
 struct Bench {
   protocol::Protocol protocol;
-  fs::path data;     // samples in worker form
-  fs::path log_dir;  // worker logs go there
-  std::vector<int> cpus;
+  fs::path data;          // samples in worker form
+  fs::path log_dir;       // worker logs go there
+  std::vector<int> cpus;  // cpus_for(threads) of topology.h; empty = all
   uint64_t seed = 0;
   double budget_s = 0;  // 0 = none
   worker::Limits limits;

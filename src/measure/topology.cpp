@@ -9,6 +9,8 @@
 #include <map>
 #include <set>
 
+#include "worker/worker.h"
+
 namespace hone::measure {
 
 namespace {
@@ -99,6 +101,17 @@ Json Topology::to_json() const {
           {"l3_domains", l3_domains()},
           {"numa_nodes", nodes()},
           {"virtual_machine", virtual_machine}};
+}
+
+std::vector<int> cpus_for(int threads) {
+  return threads <= 0 ? std::vector<int>() : cpus_for(threads, read_topology(worker::usable_cpus()));
+}
+
+std::vector<int> cpus_for(int threads, const Topology& topology) {
+  if (threads <= 0 || static_cast<int>(topology.cpus.size()) <= threads) return {};
+  std::vector<int> cpus = pin_set(topology, threads);
+  for (size_t i = 0; static_cast<int>(cpus.size()) < threads; ++i) cpus.push_back(topology.cpus[i].cpu);
+  return cpus;
 }
 
 std::vector<int> pin_set(const Topology& topology, int threads) {

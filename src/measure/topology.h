@@ -28,6 +28,12 @@ Topology read_topology(const std::vector<int>& cpus, const fs::path& sysfs = "/s
 // "0-3,8" -> 0 1 2 3 8; what can't be read is left out.
 std::vector<int> parse_cpu_list(std::string_view text);
 
+// The CPUs on which everything of `threads` threads runs, measured or not (reference, accuracy check, profile): near
+// each other by pin_set() where there are so many cores, else the first ones this process may use; empty, which is all,
+// for 0 threads or as many as there are CPUs.
+std::vector<int> cpus_for(int threads);
+std::vector<int> cpus_for(int threads, const Topology& topology);
+
 // CPUs for workers of `threads` threads on bare metal: one thread per core, inside one L3 domain when it has so many
 // cores, else inside one NUMA node, else the first cores. Empty when there are fewer cores than threads.
 std::vector<int> pin_set(const Topology& topology, int threads);

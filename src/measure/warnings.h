@@ -14,10 +14,10 @@ namespace hone::measure {
 
 class Observations {
  public:
-  Observations(const Calibration& calibration, MachineWatch& watch) : calibration_(calibration), watch_(watch) {}
+  explicit Observations(MachineWatch& watch) : watch_(watch) {}
 
   void add_block(const worker::BlockResult& block, char side, const std::string& place);
-  void add_block_pair(bool valid, bool too_busy) { block_pairs_ += 1, busy_pairs_ += too_busy, valid_ += valid; }
+  void add_block_pair(bool too_busy) { block_pairs_ += 1, busy_pairs_ += too_busy; }
   // One valid block pair's log ratios of the median and of q90.
   void add_tail(const std::string& place, double y50, double y90);
   void end_instance_pair(const ForeignLoad& load);
@@ -41,13 +41,12 @@ class Observations {
   void say_frequency(std::vector<std::string>* out) const;
   void say_tail(const Facts& facts, std::vector<std::string>* out) const;
 
-  const Calibration& calibration_;
   MachineWatch& watch_;
   std::map<std::string, int> blocks_;                    // by place
   std::map<std::string, std::vector<double>> a_q25_ms_;  // by place
   std::map<std::string, std::vector<double>> y50_, y90_;
   std::map<std::string, std::vector<double>> pair_fma_ms_;  // of the running instance pair
-  int block_pairs_ = 0, busy_pairs_ = 0, valid_ = 0;
+  int block_pairs_ = 0, busy_pairs_ = 0;
   double waited_s_ = 0;
   double timed_s_ = 0, steal_s_ = 0;
   double pair_timed_s_ = 0, pair_foreign_s_ = 0;  // of the running instance pair

@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "measure/coordinator.h"
-#include "measure/topology.h"
 
 namespace hone::measure {
 
@@ -60,19 +59,9 @@ std::map<int, ProcessTime> all_process_times() {
 
 }  // namespace
 
-std::vector<int> cpus_of(const Bench& bench) {
-  if (!bench.cpus.empty() || bench.protocol.threads <= 0) return bench.cpus;
-  std::vector<int> cpus = worker::usable_cpus();
-  if (static_cast<int>(cpus.size()) <= bench.protocol.threads) return {};
-  const auto near_ones = pin_set(read_topology(cpus), bench.protocol.threads);
-  if (!near_ones.empty()) return near_ones;
-  cpus.resize(static_cast<size_t>(bench.protocol.threads));
-  return cpus;
-}
-
 WorkerBlocks::WorkerBlocks(const engine::Configuration& a, const engine::Configuration& b, const Bench& bench,
                            const worker::BlockRequest& request)
-    : configurations_{a, b}, bench_(bench), request_(request), cpus_(cpus_of(bench)) {
+    : configurations_{a, b}, bench_(bench), request_(request), cpus_(bench.cpus) {
   for (const auto& [pid, time] : all_process_times()) cpu_seconds_[pid] = time.cpu_seconds;
   foreign_since_s_ = now_s();
 }
@@ -85,6 +74,7 @@ Status WorkerBlocks::start(char side, int pair) {
   options.cpus = cpus_;
   options.instance_seed = instance_seed(bench_.seed, pair, side);
   options.limits = bench_.limits;
+  options.cancelled = bench_.progress.cancelled;
   worker(side) = HONE_TRY(worker::Worker::start(options));
   real_clock_ = !worker(side)->fake_clock();
   HONE_TRY(worker(side)->warm_up(kWarmUpMs, kWarmUpIterations));

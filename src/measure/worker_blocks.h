@@ -43,8 +43,4 @@ class WorkerBlocks final : public BlockSource {
   double foreign_since_s_ = 0;
 };
 
-// The CPUs a Bench's workers run on: those it names; else as many as the Protocol's threads, near each other
-// (topology.h); empty, which is all, when it wants as many as there are.
-std::vector<int> cpus_of(const Bench& bench);
-
 }  // namespace hone::measure

@@ -25,6 +25,7 @@ Status run_samples(const engine::Configuration& what, const Measured& measured, 
   options.data = measured.bench.data;
   options.log = measured.bench.log_dir / (out.filename().string() + ".log");
   options.cpus = measured.bench.cpus;
+  options.cancelled = interrupted_by_signal;
   HONE_TRY(make_directories(out));
   auto worker = HONE_TRY(worker::Worker::start(options));
   return worker->run_samples(out);

@@ -94,6 +94,7 @@ Action declare(CLI::App& app, Global& global) {
   return [flags, &global]() -> Result<int> {
     Measured measured = HONE_TRY(prepare(flags->measured, global));
     print_notes(measured.fixed.data, global);
+    const auto device = HONE_TRY(occupy_device(measured.configuration.engine, global));
     return flags->vs.empty() ? bench_one(*flags, global, measured) : bench_two(*flags, global, measured);
   };
 }

@@ -4,10 +4,11 @@
 
 #include "base/machine.h"
 #include "base/text.h"
-#include "cli/command.h"
+#include "cli/measured.h"
 #include "cli/progress.h"
 #include "diagnose/peaks.h"
 #include "measure/calibrate.h"
+#include "measure/topology.h"
 
 namespace hone::cli {
 
@@ -45,11 +46,17 @@ void print_machine(const MachineId& id, const diagnose::Machine& peaks) {
       peaks.gflops_f32, peaks.gflops_f32_one, peaks.gflops_bf16, peaks.gops_int8, peaks.bandwidth_gbs);
 }
 
+Result<diagnose::Machine> fresh_peaks(const Global& global) {
+  const auto device = HONE_TRY(occupy_device({}, global));
+  return diagnose::measure_machine();
+}
+
 Result<measure::MachineReport> calibrated(const Flags& flags, const Global& global) {
+  const auto device = HONE_TRY(occupy_device({}, global));
   Progress progress("watching the CPUs", !global.quiet);
   measure::CalibrateOptions options;
   options.seconds = flags.calibrate_s;
-  options.cpus = cpus_for(global.threads);
+  options.cpus = measure::cpus_for(global.threads);
   options.cancelled = interrupted_by_signal;
   options.on_progress = [&](double share) { progress.show(fmt::format("{:.0f} %", share * 100)); };
   measure::MachineReport report = HONE_TRY(measure::calibrate_machine(options));
@@ -71,7 +78,7 @@ void print_places(const measure::MachineReport& report) {
 
 Result<int> run(const Flags& flags, const Global& global) {
   const MachineId id = machine_id();
-  const diagnose::Machine peaks = HONE_TRY(flags.fresh ? diagnose::measure_machine() : diagnose::machine_peaks());
+  const diagnose::Machine peaks = HONE_TRY(flags.fresh ? fresh_peaks(global) : diagnose::machine_peaks());
   const Json engines = engines_json();
   std::optional<measure::MachineReport> calibration;
   if (flags.calibrate_s > 0) calibration = HONE_TRY(calibrated(flags, global));

@@ -28,6 +28,7 @@ Result<diagnose::Diagnosis> diagnosed(const Flags& flags, const Measured& measur
   options.log = folder / "collect_profile.log";
   options.profile_dir = folder;
   options.cpus = measured.bench.cpus;
+  options.cancelled = interrupted_by_signal;
   auto worker = HONE_TRY(worker::Worker::start(options));
   raw = HONE_TRY(worker->profile(flags.iterations));
   if (raw.files.empty()) return fail(tool_failed("the engine wrote no profile", folder.string()));
@@ -35,7 +36,8 @@ Result<diagnose::Diagnosis> diagnosed(const Flags& flags, const Measured& measur
   model::Model model = HONE_TRY(model::Model::load(measured.configuration.model));
   HONE_TRY(model.freeze_shapes(measured.fixed.protocol.shapes));
   // The profiler slows the run down: what is outside of kernels is judged by a run without it.
-  const measure::Measurement plain = HONE_TRY(measure::measure(measured.configuration, measured.bench, 1, kPlainSeconds));
+  const measure::Measurement plain =
+      HONE_TRY(measure::measure(measured.configuration, measured.bench, 1, kPlainSeconds));
   diagnose::Conditions conditions;
   conditions.latency_ms = plain.execute_ms.median;
   conditions.shapes = measured.fixed.protocol.shapes;
@@ -67,6 +69,7 @@ Result<int> run(const Flags& flags, const Global& global) {
   print_notes(measured.fixed.data, global);
   const fs::path folder = flags.output.empty() ? measured.scratch->path() / "profile" : fs::absolute(flags.output);
   HONE_TRY(make_directories(folder));
+  const auto device = HONE_TRY(occupy_device(measured.configuration.engine, global));
   engine::RawProfile raw;
   const diagnose::Diagnosis d = HONE_TRY(diagnosed(flags, measured, folder, raw));
   if (!flags.output.empty()) HONE_TRY(write_file(folder / "analysis.json", dump_json(d.to_json())));

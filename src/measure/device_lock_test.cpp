@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "loop/device_lock.h"
+#include "measure/device_lock.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
-namespace hone::loop {
+namespace hone::measure {
 namespace {
 
 class DeviceLockTest : public testing::Test {
@@ -36,5 +37,22 @@ TEST_F(DeviceLockTest, AFileThatCanNotBeOpenedIsAnError) {
   EXPECT_EQ(lock.error().kind, ErrorKind::kIo);
 }
 
+// In a folder that all users may write to.
+TEST_F(DeviceLockTest, APlantedLinkIsNotFollowed) {
+  fs::create_symlink(scratch_.path() / "victim", file());
+  const auto lock = take(0);
+  ASSERT_FALSE(lock.has_value());
+  EXPECT_EQ(lock.error().kind, ErrorKind::kIo);
+  EXPECT_FALSE(fs::exists(scratch_.path() / "victim"));
+}
+
+TEST_F(DeviceLockTest, APlantedPipeOrFolderIsAnErrorAndNotWaitedFor) {
+  ASSERT_EQ(::mkfifo(file().c_str(), 0644), 0);
+  EXPECT_EQ(take(0).error().kind, ErrorKind::kIo);
+  fs::remove(file());
+  fs::create_directory(file());
+  EXPECT_EQ(take(0).error().kind, ErrorKind::kIo);
+}
+
 }  // namespace
-}  // namespace hone::loop
+}  // namespace hone::measure

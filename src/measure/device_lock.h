@@ -1,5 +1,5 @@
-// DeviceLock: two Runs never measure on the same device at once (artifacts.md section 5). The second waits, before its
-// budget begins to count. The kernel's flock: a killed hone frees it at once.
+// DeviceLock: two hones never measure on the same device at once (artifacts.md section 5), Runs or single measurements.
+// The second waits, before its budget begins to count. The kernel's flock: a killed hone frees it at once.
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/result.h"
 
-namespace hone::loop {
+namespace hone::measure {
 
 class DeviceLock {
  public:
@@ -28,4 +28,4 @@ class DeviceLock {
   int descriptor_ = -1;
 };
 
-}  // namespace hone::loop
+}  // namespace hone::measure

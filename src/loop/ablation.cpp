@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace hone::loop {
@@ -26,7 +27,7 @@ std::optional<std::string> next_to_remove(const run::Record& record) {
     if (removed_before(chain[i]->proposal.key(), record)) continue;
     const bool tuned_since = std::any_of(chain.begin() + static_cast<std::ptrdiff_t>(i) + 1, chain.end(),
                                          [](const run::Trial* t) { return t->kind == "setting"; });
-    if (chain[i]->kind == "engine" && tuned_since) continue;
+    if (chain[i]->kind == "engine" && (tuned_since || record.restarts(*chain[i]))) continue;
     return chain[i]->proposal.key();
   }
   return std::nullopt;
@@ -47,7 +48,6 @@ change::Proposal removal_of(const std::string& key, const run::Record& record) {
 
 measure::Comparison turned(const measure::Comparison& c) {
   measure::Comparison out = c;
-  out.speedup = {1 / c.speedup.estimate, 1 / c.speedup.high, 1 / c.speedup.low};
   std::swap(out.a_ms, out.b_ms);
   std::swap(out.a, out.b);
   std::swap(out.a_peak_bytes, out.b_peak_bytes);
@@ -55,23 +55,33 @@ measure::Comparison turned(const measure::Comparison& c) {
     for (double& y : pair) y = -y;
   for (measure::Look& look : out.looks) {
     look.mean = -look.mean;
-    std::swap(look.low, look.high);
-    look.low = -look.low;
-    look.high = -look.high;
+    std::swap(look.low, look.high_level);
+    std::swap(look.high, look.low95);
+    for (double* bound : {&look.low, &look.high_level, &look.high, &look.low95}) *bound = -*bound;
   }
-  if (c.outcome == measure::Outcome::kFaster)
-    out.outcome = measure::Outcome::kSlower;
-  else if (c.outcome == measure::Outcome::kSlower)
-    out.outcome = measure::Outcome::kFaster;
+  // Stopped before its first look, or at a fixed number of pairs, nothing has decided.
+  out.decision = measure::Decision::kUndecided;
+  out.outcome = measure::Outcome::kUndecided;
+  if (!out.looks.empty()) {
+    out.decision = measure::decide(out.looks.back(), {}, true);
+    out.outcome = measure::outcome_of(out.looks.back(), {});
+  }
+  if (!out.looks.empty() && out.looks.back().pairs == static_cast<int>(out.pairs.size())) {
+    const measure::Look& last = out.looks.back();
+    out.speedup = {std::exp(last.mean), std::exp(last.low), std::exp(last.high)};
+  } else {
+    out.speedup = measure::fixed_interval(out.pairs);
+  }
   return out;
 }
 
 verdict::Verdict judge_removal(const measure::Comparison& c, const accuracy::Report& accuracy,
                                const std::string& removed) {
   if (!accuracy.passed) return verdict::inaccurate(accuracy);
-  const measure::Interval gain{1 / c.speedup.estimate, 1 / c.speedup.high, 1 / c.speedup.low};
+  const measure::Comparison asked = turned(c);
+  const measure::Interval& gain = asked.speedup;
   const std::string numbers = fmt::format("{:.3f} [{:.3f}, {:.3f}]", gain.estimate, gain.low, gain.high);
-  switch (c.decision) {
+  switch (asked.decision) {
     case measure::Decision::kRollBack:
       return {verdict::Kind::kKept, fmt::format("{} is dropped: beside the others it gives {}", removed, numbers)};
     case measure::Decision::kKeep:

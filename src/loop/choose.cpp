@@ -11,7 +11,7 @@ namespace hone::loop {
 
 namespace {
 
-constexpr double kMinimumEffect = 1.03;  // product.md rule 3
+using measure::kMinimumEffect;
 
 // Weight of the Change's own chance against experience, in trials. Two: one failure of the same change lowers it to two
 // thirds, three of them to 40 %. Own choice.
@@ -69,11 +69,12 @@ const run::ScreenRow* screen_of(const Candidate& candidate, const run::Record& r
 bool left_behind(const change::Proposal& proposal, const run::Record& record) {
   const auto wanted = proposal.params.find("engine");
   if (wanted == proposal.params.end()) return false;
-  const std::vector<const run::Trial*> chain = record.chain(record.best()->number);
-  return std::any_of(chain.begin(), chain.end(), [&](const run::Trial* t) {
+  // Not the chain(): it has only the last of several engines.
+  for (const run::Trial* t = record.best(); t != nullptr; t = record.trial(t->parent)) {
     const run::Trial* parent = record.trial(t->parent);
-    return t->kind == "engine" && parent != nullptr && parent->configuration.engine == wanted->second;
-  });
+    if (t->kind == "engine" && parent != nullptr && parent->configuration.engine == wanted->second) return true;
+  }
+  return false;
 }
 
 double normal_above(double z) { return 0.5 * std::erfc(z / std::sqrt(2.0)); }

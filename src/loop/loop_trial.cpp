@@ -139,11 +139,11 @@ Result<change::Applied> Loop::rebuild(const run::Trial& trial) {
   return all;
 }
 
-// Against the original a Trial is as lossy as the lossiest Change below it.
+// Against the original a Trial is as lossy as the lossiest Change in it.
 accuracy::Class Loop::class_of(const run::Trial& trial) const {
   accuracy::Class out = trial.proposal.accuracy;
   if (trial.stage == run::Stage::kCombination) return out;  // says it itself: removal_of()
-  for (const run::Trial* below : record().chain(trial.parent)) out = std::max(out, below->proposal.accuracy);
+  for (const run::Trial* part : record().chain(trial.number)) out = std::max(out, part->proposal.accuracy);
   return out;
 }
 

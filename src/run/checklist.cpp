@@ -62,7 +62,7 @@ void check_trial(const Trial& t, const Record& record, List& list) {
   list.item("the product loads and runs on every sample", t.accuracy && t.accuracy->samples > 0, "it never ran");
   if (t.stage != Stage::kCombination)
     list.item("gain clear under one protocol",
-              t.comparison && t.comparison->speedup.low > 1.03 && record.protocol &&
+              t.comparison && t.comparison->speedup.low > measure::kMinimumEffect && record.protocol &&
                   t.comparison->protocol_hash == record.protocol->hash(),
               "kept without a clear gain under the run's protocol");
   list.item("profile kept", record.profile_of(t.number) != nullptr, "a kept change was not profiled again");

@@ -15,6 +15,12 @@ Result<Enum> word_to(const char* noun, std::string_view text, const std::array<E
   return fail(bad_input(std::string("unknown ") + noun, std::string(text), "the journal is of another hone version"));
 }
 
+// Settings that a change of the engine keeps.
+bool of_the_process(const change::Proposal& proposal) {
+  return std::all_of(proposal.params.begin(), proposal.params.end(),
+                     [](const auto& param) { return param.first.starts_with("process."); });
+}
+
 }  // namespace
 
 std::string_view to_text(Stage stage) {
@@ -83,19 +89,33 @@ const Trial* Record::best() const {
   return found == trials.rend() ? baseline() : &*found;
 }
 
+bool Record::restarts(const Trial& t) const {
+  const Trial* parent = trial(t.parent);
+  if (t.kind != "engine" || parent == nullptr || t.number <= 0) return false;
+  const fs::path& original = baseline()->configuration.model;
+  return t.configuration.model == original && parent->configuration.model != original;
+}
+
 std::vector<const Trial*> Record::chain(int number) const {
   std::vector<const Trial*> out;
   std::vector<std::string> dropped;
+  bool other_engine = false, restarted = false;  // an engine change lies between here and `number`
   for (const Trial* t = trial(number); t != nullptr && t->number > 0; t = trial(t->parent)) {
     if (t->proposal.change == kWithout) {
       dropped.push_back(t->proposal.params.at("change"));
       continue;
     }
+    const bool discarded = t->kind == "setting"  ? other_engine && !of_the_process(t->proposal)
+                           : t->kind == "engine" ? other_engine
+                                                 : restarted;
+    // A dropped engine change counts: what it discarded was not there to come back when the ablation removed it.
+    other_engine = other_engine || t->kind == "engine";
+    restarted = restarted || restarts(*t);
     auto gone = std::find(dropped.begin(), dropped.end(), t->proposal.key());
-    if (gone == dropped.end())
-      out.push_back(t);
-    else
+    if (gone != dropped.end())
       dropped.erase(gone);
+    else if (!discarded)
+      out.push_back(t);
   }
   std::reverse(out.begin(), out.end());
   return out;

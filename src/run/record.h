@@ -123,8 +123,12 @@ struct Record {
   const Trial* trial(int number) const;
   // The trial whose configuration is the current best: the last kept one, else the baseline (nullptr before it).
   const Trial* best() const;
-  // Trials whose changes are in trial `number`'s configuration, in order; a dropped one (ablation) is not.
+  // Trials whose changes are in trial `number`'s configuration, in order. Not in it: a dropped one (ablation), and what
+  // an engine change after it discarded: the engine before, its settings, and, when it went back to the original model,
+  // the graph changes and quantizations made for it.
   std::vector<const Trial*> chain(int number) const;
+  // An engine change that went back to the original model from a changed one (change/setting/engine.cpp).
+  bool restarts(const Trial& trial) const;
   const ProfileRow* profile_of(int trial) const;
   // The Run's speed-up: the final re-measurement; when nothing was kept, the A/A (best is the original).
   std::optional<measure::Interval> speedup() const;

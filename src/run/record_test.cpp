@@ -69,6 +69,63 @@ TEST(Record, ADroppedChangeIsNotInTheChain) {
   EXPECT_EQ(names(r.chain(5)), (std::vector<std::string>{"c", "a"}));
 }
 
+// Settings and rewrites of one engine, then another engine, then its own.
+class RecordWithTwoEngines : public testing::Test {
+ protected:
+  RecordWithTwoEngines() {
+    record_.trials.resize(1);
+    record_.trials[0].configuration.engine = "one";
+    add("fuse", "graph").configuration.model = "patch_001/model.onnx";
+    add("int8", "quantize").configuration.model = "patch_002/model.onnx";
+    add("threads", "setting").proposal.params = {{"intra_op_threads", "1"}};
+    add("huge-pages", "setting").proposal.params = {{"process.huge_pages", "on"}};
+  }
+  // On top of the last one.
+  Trial& add(const std::string& change, const std::string& kind) {
+    const engine::Configuration configuration = record_.trials.back().configuration;
+    const int number = static_cast<int>(record_.trials.size());
+    Trial& t = record_.trials.emplace_back(trial(number, number - 1, change, true));
+    t.kind = kind;
+    t.configuration = configuration;
+    return t;
+  }
+  std::vector<std::string> chain() const { return names(record_.chain(record_.trials.back().number)); }
+  Record record_ = record();
+};
+
+TEST_F(RecordWithTwoEngines, WhatAnEngineChangeBackToTheOriginalDiscardedIsNotInTheChain) {
+  Trial& engine = add("engine", "engine");
+  engine.configuration = {"two", "/models/m.onnx", {}};
+  EXPECT_TRUE(record_.restarts(engine));
+  EXPECT_EQ(chain(), (std::vector<std::string>{"huge-pages[process.huge_pages=on]", "engine"}));
+  add("fuse", "graph").configuration.model = "patch_006/model.onnx";
+  EXPECT_EQ(chain(), (std::vector<std::string>{"huge-pages[process.huge_pages=on]", "engine", "fuse"}));
+  EXPECT_EQ(names(record_.chain(4)), (std::vector<std::string>{"fuse", "int8", "threads[intra_op_threads=1]",
+                                                               "huge-pages[process.huge_pages=on]"}));
+}
+
+TEST_F(RecordWithTwoEngines, AnEngineChangeThatTakesTheModelOverKeepsItsRewrites) {
+  Trial& engine = add("engine", "engine");
+  engine.configuration.engine = "two";
+  EXPECT_FALSE(record_.restarts(engine));
+  EXPECT_EQ(chain(), (std::vector<std::string>{"fuse", "int8", "huge-pages[process.huge_pages=on]", "engine"}));
+}
+
+TEST_F(RecordWithTwoEngines, OfSeveralEnginesTheLastIsInTheChain) {
+  add("engine", "engine").configuration.engine = "two";
+  Trial& third = add("engine", "engine");
+  third.proposal.params = {{"engine", "three"}};
+  EXPECT_EQ(chain(),
+            (std::vector<std::string>{"fuse", "int8", "huge-pages[process.huge_pages=on]", "engine[engine=three]"}));
+}
+
+TEST_F(RecordWithTwoEngines, WhenAnEngineIsDroppedWhatItDiscardedDoesNotComeBack) {
+  add("engine", "engine").configuration = {"two", "/models/m.onnx", {}};
+  add("fuse-other", "graph");
+  add(std::string(kWithout), "ablation").proposal.params = {{"change", "engine"}};
+  EXPECT_EQ(chain(), (std::vector<std::string>{"huge-pages[process.huge_pages=on]", "fuse-other"}));
+}
+
 TEST(Record, TheSpeedupIsTheFinalOneOrTheAA) {
   Record r = record();
   EXPECT_FALSE(r.speedup().has_value()) << "kept changes, but no final re-measurement yet";

@@ -33,6 +33,7 @@ struct ScriptedChange {
   bool passes_gate = true;
   std::string fails_at = {};  // "apply", "check", "compare": with kToolFailed
   std::string voids = {};     // the change whose gain is gone once this one is in
+  bool restarts = false;      // engine: goes back to the original model
   change::Proposal proposal() const {
     change::Proposal p;
     p.change = id;
@@ -62,6 +63,11 @@ class ScriptedLab final : public loop::Lab {
 
   std::function<void(const std::string&)> at_call;  // may throw Crash
   std::vector<std::string> calls;
+  struct Fixed {
+    int pairs = 0;
+    double budget_s = 0;
+  };
+  std::vector<Fixed> fixed;  // the calls of compare_fixed()
   double true_ms(const engine::Configuration& c) const { return world_.baseline_ms / gain(c); }
   ScriptedWorld& world() { return world_; }
 
@@ -84,6 +90,7 @@ class ScriptedLab final : public loop::Lab {
   }
   Status begin(const run::Record& record) override {
     hash_ = record.protocol->hash();
+    original_ = record.plan.model;
     return {};
   }
   Status reference(const fs::path& outputs, const loop::Task&) override {
@@ -143,6 +150,7 @@ class ScriptedLab final : public loop::Lab {
   Result<loop::Compared> compare_fixed(const engine::Configuration& a, const engine::Configuration& b, int pairs,
                                        const loop::Task& task) override {
     call("compare_fixed");
+    fixed.push_back({pairs, task.budget_s});
     std::mt19937_64 random(task.seed);
     loop::Compared out = empty(a, b);
     for (int i = 0; i < pairs; ++i) add_pair(out, a, b, random);
@@ -188,7 +196,7 @@ class ScriptedLab final : public loop::Lab {
     if (c.kind == "setting")
       for (const auto& [id, value] : c.params) applied.configuration.settings[id] = value;
     else if (c.kind == "engine")
-      applied.configuration = {c.params.at("engine"), best.model, {}};
+      applied.configuration = {c.params.at("engine"), c.restarts ? original_ : best.model, {}};
     else {
       applied.configuration.model = folder / "model.onnx";
       HONE_TRY(write_file(applied.configuration.model, HONE_TRY(read_file(best.model)) + proposal.key() + "\n"));
@@ -270,6 +278,7 @@ class ScriptedLab final : public loop::Lab {
 
   ScriptedWorld world_;
   std::string hash_;
+  fs::path original_;
 };
 
 }  // namespace hone::test

@@ -19,6 +19,8 @@ namespace {
 
 // Longest times of a comparison, for machines that are never quiet: a usual one takes 3 to 35 s (measuring.md 3).
 constexpr double kTrialSeconds = 300, kFinalSeconds = 300;
+// A comparison gets the time for so many instance pairs even when the budget is used up: fewer say next to nothing.
+constexpr double kLeastPairs = 4;
 
 }  // namespace
 
@@ -142,8 +144,9 @@ Status Loop::check_goal() {
   const run::Trial* best = record().best();
   say("goal", "the best beside the original", best->number);
   HONE_TRY(stop_if_cancelled());
-  const Compared c =
-      HONE_TRY(lab_.compare_fixed(original(), located(best->configuration), kFinalPairs, task(best, "goal")));
+  Task where = task(best, "goal");
+  where.budget_s = trial_budget();
+  const Compared c = HONE_TRY(lab_.compare_fixed(original(), located(best->configuration), kFinalPairs, where));
   return run_.goal_checked(best->number, c.comparison, c.blocks);
 }
 
@@ -176,8 +179,10 @@ Status Loop::measure_final() {
   HONE_TRY(stop_if_cancelled());
   best = record().best();
   const double start = run_.elapsed_s();
-  Compared c =
-      HONE_TRY(lab_.compare_fixed(original(), located(best->configuration), kFinalPairs, task(&trial, "final")));
+  Task where = task(&trial, "final");
+  where.budget_s = final_budget();
+  const int pairs = final_pairs(record(), where.budget_s);
+  Compared c = HONE_TRY(lab_.compare_fixed(original(), located(best->configuration), pairs, where));
   trial.configuration = best->configuration;
   trial.comparison = std::move(c.comparison);
   trial.accuracy = best->accuracy;
@@ -231,7 +236,13 @@ double Loop::share_of_budget(double share, double without) const {
 double Loop::trial_budget() const {
   const run::Plan& plan = record().plan;
   if (plan.budget_s <= 0) return kTrialSeconds;
-  return std::max(plan.budget_s - run_.elapsed_s() - final_seconds(record()), pair_seconds(record()) * 4);
+  return std::max(plan.budget_s - run_.elapsed_s() - final_seconds(record()), kLeastPairs * pair_seconds(record()));
+}
+
+double Loop::final_budget() const {
+  const run::Plan& plan = record().plan;
+  if (plan.budget_s <= 0) return kFinalSeconds;
+  return std::max(plan.budget_s - run_.elapsed_s(), kLeastPairs * pair_seconds(record()));
 }
 
 void Loop::say(std::string_view phase, std::string text, int trial) const {

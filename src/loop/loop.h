@@ -62,6 +62,7 @@ class Loop {
   Task task(const run::Trial* trial, std::string_view purpose) const;
   double share_of_budget(double share, double without) const;
   double trial_budget() const;
+  double final_budget() const;
   void say(std::string_view phase, std::string text, int trial = -1) const;
   Status stop_if_cancelled() const;
 

@@ -256,6 +256,81 @@ TEST_F(LoopTest, DropsAChangeThatNoLongerPaysBesideALaterOne) {
   for (const run::Check& c : run::checklist(record)) EXPECT_TRUE(c.passed) << c.list << ": " << c.item << c.note;
 }
 
+// Like OpenVINO after the rewrites for ONNX Runtime: the other engine starts from the original model again.
+TEST_F(LoopTest, AnEngineThatGoesBackToTheOriginalModelLeavesTheChangesBeforeItBehind) {
+  ScriptedWorld world;
+  world.changes = {{.id = "int8", .kind = "quantize", .gain = 1.3, .predicted = 3, .accuracy = accuracy::Class::kLossy},
+                   {.id = "fuse", .gain = 1.2, .predicted = 2.5},
+                   {.id = "threads", .kind = "setting", .params = {{"threads", "1"}}, .gain = 1.2, .predicted = 2},
+                   {.id = "engine",
+                    .kind = "engine",
+                    .params = {{"engine", "other"}},
+                    .gain = 3,
+                    .predicted = 1.5,
+                    .restarts = true},
+                   {.id = "late", .gain = 1.2, .predicted = 1.3},
+                   {.id = "later", .gain = 1.2, .predicted = 1.2, .chance = 0.4}};
+  const run::Record record = run_world(world);
+  ASSERT_EQ(verdict_of(record, "int8"), "kept");
+  ASSERT_EQ(verdict_of(record, "fuse"), "kept");
+  ASSERT_EQ(verdict_of(record, "engine[engine=other]"), "kept");
+  EXPECT_EQ(find(record, "fuse")->accuracy->accuracy_class, accuracy::Class::kLossy) << "on top of int8";
+  EXPECT_EQ(find(record, "engine[engine=other]")->accuracy->accuracy_class, accuracy::Class::kExact)
+      << "int8 is no longer in it";
+  std::vector<std::string> chain;
+  std::string model = "original\n";
+  for (const run::Trial* t : record.chain(record.best()->number)) {
+    chain.push_back(t->title());
+    if (t->kind == "graph" || t->kind == "quantize") model += t->title() + "\n";
+  }
+  ASSERT_FALSE(chain.empty());
+  EXPECT_EQ(chain.front(), "engine[engine=other]");
+  EXPECT_EQ(read_file(record.folder / "best" / "model.onnx").value(), model) << "the chain is what is in the model";
+  EXPECT_EQ(find(record, "without[change=engine[engine=other]]"), nullptr);
+  EXPECT_EQ(read_file(record.folder / "best" / "reproduce.sh").value().find("kept: trial 1 "), std::string::npos);
+  for (const run::Trial& t : record.trials)
+    if (t.proposal.change == run::kWithout) {
+      const auto there = record.chain(t.parent);
+      EXPECT_TRUE(std::any_of(there.begin(), there.end(), [&](const run::Trial* in) {
+        return in->proposal.key() == t.proposal.params.at("change");
+      })) << t.title();
+    }
+  for (const run::Check& c : run::checklist(record)) EXPECT_TRUE(c.passed) << c.list << ": " << c.item << c.note;
+}
+
+// On a machine that is never quiet a comparison would wait without end.
+TEST_F(LoopTest, TheGoalAndFinalComparisonsAreBounded) {
+  ScriptedWorld world;
+  world.changes = {{.id = "a", .gain = 1.5, .predicted = 1.4}};
+  plan_.goal = run::Goal{run::Goal::Kind::kSpeedup, 1.4};
+  ScriptedLab unlimited(world);
+  ASSERT_TRUE(start(unlimited, "unlimited").has_value());
+  ASSERT_EQ(unlimited.fixed.size(), 3u) << "A/A, goal, final";
+  EXPECT_EQ(unlimited.fixed[1].budget_s, 300);
+  EXPECT_EQ(unlimited.fixed[2].budget_s, 300);
+  EXPECT_EQ(unlimited.fixed[2].pairs, 12);
+
+  plan_.budget_s = 100;
+  ScriptedLab limited(world);
+  ASSERT_TRUE(start(limited, "limited").has_value());
+  ASSERT_EQ(limited.fixed.size(), 3u);
+  EXPECT_NEAR(limited.fixed[1].budget_s, 100 - 12 * 0.8, 5) << "what the final one needs is kept back";
+  EXPECT_NEAR(limited.fixed[2].budget_s, 100, 5);
+}
+
+TEST_F(LoopTest, ANoisyMachineGetsMorePairsInTheFinalComparison) {
+  ScriptedWorld world;
+  world.changes = {{.id = "a", .gain = 2, .predicted = 1.9}};
+  world.sd = 0.09;
+  ScriptedLab lab(world);
+  const auto record = start(lab);
+  ASSERT_TRUE(record.has_value());
+  ASSERT_GT(measure::half_width(record->noise->sd, 12), std::log(1.03));
+  ASSERT_EQ(lab.fixed.size(), 2u);
+  EXPECT_GT(lab.fixed[1].pairs, 12);
+  EXPECT_LE(lab.fixed[1].pairs, 24);
+}
+
 TEST_F(LoopTest, RejectedModelsAreDroppedButNotTheirLogs) {
   const run::Record record = run_world(usual_world());
   const fs::path rejected = record.folder / find(record, "clean-graph")->dir;

@@ -13,10 +13,10 @@ namespace hone::loop {
 
 namespace {
 
+using measure::kMinimumEffect;
 using run::Stop;
 
-constexpr double kMinimumEffect = 1.03;  // product.md rule 3
-constexpr size_t kNoiseInARow = 3;       // artifacts.md section 6
+constexpr size_t kNoiseInARow = 3;  // artifacts.md section 6
 // "The rest rank below": what is left is expected to give less than this, a third of the minimum effect.
 constexpr double kNotWorthATrial = 0.01;
 // Instance pairs of a usual trial (measuring.md section 3: R 8): one more trial must fit into the budget.
@@ -151,6 +151,16 @@ std::optional<Stop> budget(const StopFacts& facts) {
 double pair_seconds(const run::Record& record) {
   if (!record.noise || record.noise->pairs.empty()) return 1;  // measuring.md section 3: 0.7-1.1 s up to 16 ms
   return std::max(record.noise->seconds / static_cast<double>(record.noise->pairs.size()), 0.01);
+}
+
+int final_pairs(const run::Record& record, double seconds) {
+  int pairs = kFinalPairs;
+  if (!record.noise || record.noise->pairs.size() < 2) return pairs;
+  const auto fits = [&](int count) { return count * pair_seconds(record) <= seconds; };
+  while (pairs < kMostFinalPairs && measure::half_width(record.noise->sd, pairs) > std::log(kMinimumEffect) &&
+         fits(pairs + 1))
+    ++pairs;
+  return pairs;
 }
 
 double final_seconds(const run::Record& record) { return kFinalPairs * pair_seconds(record); }

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace hone::loop {
 namespace {
 
@@ -174,6 +176,22 @@ TEST(Stop, TheFirstIsTheReasonAndTheOthersAreListed) {
   run::Record r = record();
   r.plan.budget_s = 1;
   EXPECT_EQ(reasons(r, {open("a", 1.0, 1.01)}, 50), (Reasons{"noise", "budget"}));
+}
+
+TEST(FinalPairs, AreMoreWhereTheSpreadIsWideAndTheTimeAllows) {
+  run::Record r = record();  // 1 s a pair
+  r.noise->sd = 0.02;
+  EXPECT_EQ(final_pairs(r, 1000), 12) << "within 1.3 % with 12";
+  r.noise->sd = 0.06;
+  const int more = final_pairs(r, 1000);
+  EXPECT_GT(more, 12);
+  EXPECT_LT(more, 24);
+  EXPECT_LE(measure::half_width(0.06, more), std::log(1.03));
+  EXPECT_GT(measure::half_width(0.06, more - 1), std::log(1.03));
+  EXPECT_EQ(final_pairs(r, 14.5), 14) << "as many as there is time for";
+  EXPECT_EQ(final_pairs(r, 1), 12) << "never fewer: the budget of the comparison ends it";
+  r.noise->sd = 0.3;
+  EXPECT_EQ(final_pairs(r, 1000), 24);
 }
 
 }  // namespace

@@ -56,5 +56,14 @@ TEST(Json, ErrorNamesTheByte) {
   EXPECT_THAT(value.error().line(), testing::HasSubstr("byte 7"));
 }
 
+TEST(Json, ADamagedDocumentIsAnError) {
+  const auto read = [](const Json& value) {
+    return json_document<int>("number", [&](int* out) { *out = value.at("n").get<int>(); });
+  };
+  EXPECT_EQ(read({{"n", 3}}), 3);
+  EXPECT_THAT(read({{"m", 3}}).error().line(), testing::HasSubstr("damaged number"));
+  EXPECT_THAT(read({{"n", "three"}}).error().line(), testing::HasSubstr("damaged number"));
+}
+
 }  // namespace
 }  // namespace hone

@@ -35,7 +35,7 @@ struct Error {
   std::string line() const;
 };
 
-// Returns the process exit status of product.md for this kind: 1, 2, 3, 70 or 130.
+// Returns the process exit status of product.md for this kind: 2, 3, 70 or 130.
 int exit_status(ErrorKind kind);
 
 Error usage_error(std::string what, std::string where = {}, std::string todo = {});

@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "base/hash.h"
 
@@ -31,6 +32,13 @@ Result<std::string> read_file(const fs::path& path) {
   auto file = HONE_TRY(MappedFile::open(path));
   auto bytes = file->bytes();
   return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+}
+
+std::string first_line_of(const fs::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return line;
 }
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const fs::path& path) {

@@ -18,6 +18,8 @@ namespace hone {
 namespace fs = std::filesystem;
 
 Result<std::string> read_file(const fs::path& path);
+// The first line, empty when there is none to read: how sysfs says one thing a file.
+std::string first_line_of(const fs::path& path);
 
 // A read-only memory mapping of a whole file; unmapped when the last owner goes. An empty file maps to an empty span.
 class MappedFile {
@@ -38,7 +40,7 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// Writes a file under `path + ".tmp"`, syncs it, renames it when commit() is called. Not committed = removed.
+// Writes a file under `path.PID.tmp`, syncs it, renames it when commit() is called. Not committed = removed.
 class AtomicFile {
  public:
   static Result<AtomicFile> create(const fs::path& path);

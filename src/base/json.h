@@ -30,4 +30,17 @@ Result<T> json_field(const Json& object, const char* key) {
   }
 }
 
+// Makes a T of a document with `read(&made)`, which may use the accessors of the JSON type that throw; what they throw
+// becomes the Error "damaged `what`".
+template <class T, class Read>
+Result<T> json_document(const char* what, Read read) {
+  try {
+    T made;
+    read(&made);
+    return made;
+  } catch (const nlohmann::json::exception& e) {
+    return fail(bad_input(std::string("damaged ") + what, {}, e.what()));
+  }
+}
+
 }  // namespace hone

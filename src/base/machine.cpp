@@ -11,16 +11,11 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/file.h"
+
 namespace hone {
 
 namespace {
-
-std::string first_line(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 // Of some 100 flags, those that engines pick kernels by.
 constexpr std::array<std::string_view, 20> kFeatures = {
@@ -50,9 +45,9 @@ void read_cpuinfo(MachineId& machine) {
 int64_t cache_bytes(int level) {
   for (int index = 0; index < 8; ++index) {
     const std::string folder = "/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index);
-    if (first_line(folder + "/level") != std::to_string(level) || first_line(folder + "/type") == "Instruction")
+    if (first_line_of(folder + "/level") != std::to_string(level) || first_line_of(folder + "/type") == "Instruction")
       continue;
-    const std::string size = first_line(folder + "/size");
+    const std::string size = first_line_of(folder + "/size");
     if (size.empty()) return 0;
     const int64_t number = std::atoll(size.c_str());
     return number * (size.back() == 'M' ? 1024 * 1024 : 1024);
@@ -86,10 +81,15 @@ MachineId machine_id() {
   machine.numa_nodes = count_numa_nodes();
   utsname name{};
   if (uname(&name) == 0) machine.kernel = name.release;
-  machine.governor = first_line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+  machine.governor = first_line_of("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
   if (machine.governor.empty()) machine.governor = "unknown";
-  machine.boot_id = first_line("/proc/sys/kernel/random/boot_id");
+  machine.boot_id = first_line_of("/proc/sys/kernel/random/boot_id");
   return machine;
+}
+
+std::string host_name() {
+  char name[256] = {};
+  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 }  // namespace hone

@@ -20,5 +20,6 @@ struct MachineId {
 };
 
 MachineId machine_id();
+std::string host_name();  // "unknown" when the system does not say
 
 }  // namespace hone

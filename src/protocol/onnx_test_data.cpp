@@ -6,12 +6,10 @@
 #include <charconv>
 #include <optional>
 
-#include "model/onnx_tensor.h"
+#include "model/tensor_file.h"
 #include "protocol/reader.h"
 
 namespace hone::protocol {
-
-using model::Tensor;
 
 namespace {
 
@@ -22,21 +20,6 @@ std::optional<size_t> input_number(const fs::path& file) {
   size_t number = 0;
   const auto [end, error] = std::from_chars(stem.data() + 6, stem.data() + stem.size(), number);
   return error == std::errc() && end == stem.data() + stem.size() ? std::optional(number) : std::nullopt;
-}
-
-Result<model::NamedTensor> read_pb(const fs::path& file) {
-  const auto mapped = HONE_TRY(MappedFile::open(file));
-  const auto bytes = mapped->bytes();
-  onnx::TensorProto proto;
-  // Protobuf counts in int; a message can't be larger.
-  if (bytes.size() > INT32_MAX || !proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return fail(
-        bad_input("not a serialized ONNX tensor", file.string(), "it may be truncated, or a sequence or optional"));
-  if (proto.data_location() == onnx::TensorProto::EXTERNAL)
-    return fail(unsupported("tensor keeps its data in another file", file.string(), "store it in the .pb itself"));
-  model::forget_payload(proto);
-  std::string name = proto.name();
-  return model::NamedTensor{std::move(name), HONE_TRY(model::tensor_from_proto(proto, {}, file.string()))};
 }
 
 // The input a file is for: by the tensor's own name, else by number.
@@ -64,7 +47,7 @@ Result<RawData> read_test_data_sets(const std::vector<fs::path>& folders, const 
     for (const auto& file : HONE_TRY(files_in(folder, ".pb"))) {
       const auto number = input_number(file);
       if (!number) continue;
-      auto [name, tensor] = HONE_TRY(read_pb(file));
+      auto [name, tensor] = HONE_TRY(model::read_tensor_file(file));
       std::string input = HONE_TRY(input_name(name, *number, ordered, file));
       if (find_tensor(sample.arrays, input) != nullptr)
         return fail(bad_input(fmt::format("input '{}' is there twice", input), file.string()));

@@ -26,7 +26,7 @@ inline constexpr const char* kFake = "fake";    // the engine brings its own clo
 // The thresholds of this machine; `hone doctor` measures them (calibrate.h).
 struct Calibration {
   bool one_place = false;
-  // Pings below the first bound are near, then far, far2, far3, ... Default: default_ping_bound_ns().
+  // Pings below the first bound are near, then far, far2, far3, ... Default: default_calibration().
   std::vector<double> ping_bounds_ns;
   double sibling_ratio = 1.5;  // both CPUs' FMA work takes so many times its usual time
   double fma_usual_ms = 0;     // 0 = not known: the median of the last 200 canaries

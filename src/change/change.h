@@ -37,7 +37,7 @@ struct Proposal {
   std::string hypothesis;                     // "one thread avoids 30 % of synchronisation ..."
   std::string finding;                        // id that motivates it; may be empty
   double predicted = 1.0;                     // expected speed-up of the whole model
-  double upper_bound = 1.0;                   // at most this (from the finding)
+  double upper_bound = 1.0;                   // at most this (from the diagnosis)
   double chance = 0.5;                        // that it is kept, from experience; the loop updates it
   double cost_seconds = 10;                   // of trying it
   accuracy::Class accuracy = accuracy::Class::kExact;

@@ -6,12 +6,10 @@
 namespace hone::change {
 
 const Change& clean_graph_change() {
-  static const GraphChange change({"clean-graph",
-                                   Kind::kGraph,
-                                   accuracy::Class::kExact,
-                                   "constants as nodes, identities, duplicates -> none of them",
-                                   {"constant_shape_arithmetic", "side_effect_ops"}},
-                                  exact_rules());
+  static const GraphChange change(
+      {"clean-graph", Kind::kGraph, accuracy::Class::kExact,
+       "constants as nodes, identities, duplicates -> none of them", findings_of(exact_rules())},
+      exact_rules());
   return change;
 }
 

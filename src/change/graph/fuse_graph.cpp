@@ -8,22 +8,18 @@ namespace hone::change {
 namespace {
 
 std::vector<const Rule*> rules_left_for_us() {
-  std::vector<const Rule*> out;
-  for (const Rule* rule : all_rules())
-    if (!rule->info().done_by_onnxruntime && rule->info().engine.empty() && rule->info().only_when_named.empty())
-      out.push_back(rule);
-  return out;
+  std::vector<const Rule*> rules = rules_for({});
+  std::erase_if(rules, [](const Rule* rule) { return rule->info().done_by_onnxruntime; });
+  return rules;
 }
 
 }  // namespace
 
 const Change& fuse_graph_change() {
-  static const GraphChange change({"fuse-graph",
-                                   Kind::kGraph,
-                                   accuracy::Class::kReassociating,
-                                   "exported chains of small nodes -> fused operators",
-                                   {"unfused_attention", "unfused_norm", "unfused_activation", "unfused_batchnorm"}},
-                                  rules_left_for_us(), /*freeze=*/false, /*chance=*/0.4);
+  static const GraphChange change(
+      {"fuse-graph", Kind::kGraph, accuracy::Class::kReassociating, "exported chains of small nodes -> fused operators",
+       findings_of(rules_left_for_us())},
+      rules_left_for_us(), /*freeze=*/false, /*chance=*/0.4);
   return change;
 }
 

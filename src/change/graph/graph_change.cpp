@@ -3,10 +3,10 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <memory>
 
 #include "base/text.h"
+#include "change/graph/expected_gain.h"
 #include "change/setting/setting_change.h"
 #include "change/setting/slow_fusions.h"
 
@@ -56,23 +56,19 @@ Result<GraphChange::Rewritten> GraphChange::rewritten(const Context& context, co
   return out;
 }
 
+std::string GraphChange::why_never(const Context& context) const {
+  if (freeze_ && open_inputs(context) == 0) return "every input has fixed dimensions";
+  if (rules_.size() != 1) return {};
+  const RuleInfo& rule = rules_[0]->info();
+  if (rule.done_by_onnxruntime && context.best.engine == "onnxruntime")
+    return "ONNX Runtime does the same when it loads the model";
+  if (!rule.engine.empty() && rule.engine != context.best.engine) return fmt::format("it is for {}", rule.engine);
+  return std::string(rule.only_when_named);
+}
+
 std::vector<Proposal> GraphChange::propose(const Context& context, std::string* why_not) const {
-  if (rules_.size() == 1 && rules_[0]->info().done_by_onnxruntime && context.best.engine == "onnxruntime") {
-    *why_not = "ONNX Runtime does the same when it loads the model";
-    return {};
-  }
-  if (rules_.size() == 1 && !rules_[0]->info().engine.empty() && rules_[0]->info().engine != context.best.engine) {
-    *why_not = fmt::format("it is for {}", rules_[0]->info().engine);
-    return {};
-  }
-  if (rules_.size() == 1 && !rules_[0]->info().only_when_named.empty()) {
-    *why_not = std::string(rules_[0]->info().only_when_named);
-    return {};
-  }
-  if (freeze_ && open_inputs(context) == 0) {
-    *why_not = "every input has fixed dimensions";
-    return {};
-  }
+  *why_not = why_never(context);
+  if (!why_not->empty()) return {};
   RewriteOptions options;
   options.explain = !freeze_ && rules_.size() == 1;
   options.check_result = false;
@@ -87,26 +83,38 @@ std::vector<Proposal> GraphChange::propose(const Context& context, std::string* 
                                                            : "the pattern does not occur";
     return {};
   }
+  return {proposal_of(*tried, context)};
+}
+
+Proposal GraphChange::proposal_of(const Rewritten& tried, const Context& context) const {
   Proposal p;
   p.change = info_.id;
   p.accuracy = info_.accuracy;
-  const size_t before = tried->report.nodes_before, after = tried->report.nodes_after;
-  p.hypothesis = fmt::format("{}{}{} of {} nodes left", tried->frozen > 0 ? "fixed shapes; " : "",
-                             fired_text(tried->report).empty() ? "" : fired_text(tried->report) + "; ", after, before);
+  const std::string fired = fired_text(tried.report);
+  p.hypothesis = fmt::format("{}{}{} of {} nodes left", tried.frozen > 0 ? "fixed shapes; " : "",
+                             fired.empty() ? "" : fired + "; ", tried.report.nodes_after, tried.report.nodes_before);
+  p.finding = finding_answered(tried, context.diagnosis);
   p.chance = chance_;
   p.cost_seconds = 10;
-  // What a rewrite can gain is bounded by the time of what it touches; without a finding, by the share of nodes.
-  double bound =
-      before > 0 ? 1.0 + 0.5 * (static_cast<double>(before) - static_cast<double>(after)) / static_cast<double>(before)
-                 : 1.0;
-  for (const std::string& id : info_.findings)
-    if (const diagnose::Finding* finding = context.diagnosis.find(id)) {
-      bound = std::max(bound, finding->upper_bound);
-      if (p.finding.empty()) p.finding = id;
-    }
-  p.upper_bound = std::max(bound, 1.04);
-  p.predicted = 1.0 + 0.3 * (p.upper_bound - 1.0);
-  return {p};
+  Gain gain = expected_gain(context.model.graph(), tried.model.graph(), context.diagnosis);
+  if (tried.frozen > 0) gain = with_fixed_shapes(gain);
+  p.upper_bound = gain.upper_bound;
+  p.predicted = gain.predicted;
+  return p;
+}
+
+std::string GraphChange::finding_answered(const Rewritten& tried, const diagnose::Diagnosis& diagnosis) const {
+  std::vector<const Rule*> fired;
+  for (size_t i = 0; i < rules_.size(); ++i)
+    if (tried.report.rules[i].fired > 0) fired.push_back(rules_[i]);
+  std::vector<std::string> answered = findings_of(fired);
+  if (tried.frozen > 0) answered.emplace_back("dynamic_shapes_fixed_data");
+  const diagnose::Finding* largest = nullptr;
+  for (const std::string& id : answered) {
+    const diagnose::Finding* finding = diagnosis.find(id);
+    if (finding != nullptr && (largest == nullptr || finding->upper_bound > largest->upper_bound)) largest = finding;
+  }
+  return largest == nullptr ? "" : largest->id;
 }
 
 namespace {
@@ -141,21 +149,6 @@ Result<Applied> GraphChange::apply(const Proposal&, const Context& context, cons
   return applied;
 }
 
-namespace {
-
-// The findings a rule answers, by the noun in its id.
-std::vector<std::string> findings_of(std::string_view id) {
-  auto has = [&](std::string_view word) { return id.find(word) != std::string_view::npos; };
-  if (has("attention") || has("qkv")) return {"unfused_attention"};
-  if (has("norm")) return {"unfused_norm"};
-  if (has("bn")) return {"unfused_batchnorm"};
-  if (has("gelu") || has("swish") || has("silu") || has("activation")) return {"unfused_activation"};
-  if (has("transpose") || has("reshape")) return {"side_effect_ops"};
-  return {"constant_shape_arithmetic"};
-}
-
-}  // namespace
-
 std::vector<const Change*> single_rule_changes() {
   static const std::vector<std::unique_ptr<GraphChange>> changes = [] {
     std::vector<std::unique_ptr<GraphChange>> list;
@@ -165,7 +158,7 @@ std::vector<const Change*> single_rule_changes() {
       if (info.accuracy == accuracy::Class::kExact) continue;
       list.push_back(std::make_unique<GraphChange>(
           ChangeInfo{std::string(info.id), Kind::kGraph, info.accuracy,
-                     fmt::format("{} -> {}", info.before, info.after), findings_of(info.id)},
+                     fmt::format("{} -> {}", info.before, info.after), findings_of({rule})},
           std::vector<const Rule*>{rule}));
     }
     return list;
@@ -176,10 +169,9 @@ std::vector<const Change*> single_rule_changes() {
 }
 
 std::vector<const Rule*> exact_rules() {
-  std::vector<const Rule*> out;
-  for (const Rule* rule : all_rules())
-    if (rule->info().accuracy == accuracy::Class::kExact) out.push_back(rule);
-  return out;
+  std::vector<const Rule*> rules = rules_for({});
+  std::erase_if(rules, [](const Rule* rule) { return rule->info().accuracy != accuracy::Class::kExact; });
+  return rules;
 }
 
 }  // namespace hone::change

@@ -27,6 +27,11 @@ class GraphChange final : public Change {
     RewriteReport report;
     size_t frozen = 0;  // inputs that got fixed dims
   };
+  // Why it is never proposed for this engine and these inputs; empty: look at the model.
+  std::string why_never(const Context& context) const;
+  Proposal proposal_of(const Rewritten& tried, const Context& context) const;
+  // Of the findings that the rules that fired answer, the one that promises most.
+  std::string finding_answered(const Rewritten& tried, const diagnose::Diagnosis& diagnosis) const;
   Result<Rewritten> rewritten(const Context& context, const RewriteOptions& options) const;
 
   ChangeInfo info_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <unordered_set>
 
 #include "change/rewrite/pattern.h"
@@ -212,6 +213,13 @@ bool paid_off(const RewriteReport& report, const std::vector<const Rule*>& rules
   return false;
 }
 
+// A copy of the model at a newer opset; nothing when the converter refuses it or makes of it what is no valid model.
+std::optional<model::Model> converted(const model::Model& model, int64_t opset, bool check) {
+  model::Model raised = model.clone();
+  if (!raised.convert_opset(opset) || !raised.infer_shapes() || (check && !raised.check())) return std::nullopt;
+  return raised;
+}
+
 }  // namespace
 
 Result<RewriteReport> rewrite(model::Model& model, const std::vector<const Rule*>& rules,
@@ -221,14 +229,14 @@ Result<RewriteReport> rewrite(model::Model& model, const std::vector<const Rule*
   // The converter leaves the bodies of If, Loop, Scan and functions as they are.
   const bool plain = nodes == model.graph().node_count() && model.function_names().empty();
   if (options.raise_opset && wanted > opset && opset > 0 && plain) {
-    model::Model raised = model.clone();
-    if (raised.convert_opset(wanted)) {
-      Result<RewriteReport> report = Driver(raised, rules, options).run();
-      if (report && paid_off(*report, rules, opset)) {
-        report->nodes_before = nodes;
-        report->opset_before = opset;
-        report->opset_after = wanted;
-        model = std::move(raised);
+    if (std::optional<model::Model> raised = converted(model, wanted, options.check_result)) {
+      // A rule that breaks the converted graph is an error here too: the old opset would hide it.
+      RewriteReport report = HONE_TRY(Driver(*raised, rules, options).run());
+      if (paid_off(report, rules, opset)) {
+        report.nodes_before = nodes;
+        report.opset_before = opset;
+        report.opset_after = wanted;
+        model = std::move(*raised);
         return report;
       }
     }

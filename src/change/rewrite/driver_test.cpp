@@ -5,11 +5,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <set>
 
 #include "change/rewrite/pattern.h"
 #include "change/rewrite/structure.h"
+#include "diagnose/diagnose.h"
 #include "support/rewriting.h"
 
 namespace {
@@ -28,6 +30,12 @@ class TestRule final : public Rule {
  public:
   TestRule(const char* id, const char* op, std::function<void(Graph&, NodeId)> edit) : op_(op), edit_(std::move(edit)) {
     info_.id = id;
+  }
+  // Wants the model at an opset; sites have the rule's operator.
+  TestRule& at_opset(int64_t opset) {
+    info_.opset = opset;
+    info_.anchor = op_;
+    return *this;
   }
   const RuleInfo& info() const override { return info_; }
   Match match(const Graph& graph, NodeId root) const override {
@@ -60,6 +68,26 @@ TEST(Driver, NamesTheRuleThatBreaksTheGraph) {
   ASSERT_FALSE(report.has_value());
   EXPECT_EQ(report.error().kind, hone::ErrorKind::kInternal);
   EXPECT_THAT(report.error().line(), HasSubstr("'a', which nothing makes before it: break-it"));
+}
+
+TEST(Driver, NamesTheRuleThatBreaksTheGraphOnlyAtTheOpsetItWants) {
+  const TestRule breaks = TestRule("break-it", "Abs", [](Graph& graph, NodeId id) {
+                            graph.opset() >= 18 ? graph.remove_node(id) : graph.set_op(id, "Neg");
+                          }).at_opset(18);
+  Model model = model_of("agraph (float[2] x) => (float[2] y) { a = Abs(x) y = Neg(a) }");
+  const auto report = hone::change::rewrite(model, {&breaks});
+  ASSERT_FALSE(report.has_value()) << "the old opset hides it";
+  EXPECT_EQ(report.error().kind, hone::ErrorKind::kInternal);
+  EXPECT_THAT(report.error().line(), HasSubstr("break-it"));
+}
+
+TEST(Driver, RaisesTheOpsetOnlyWhenARuleThatWantsItFires) {
+  const TestRule wants =
+      TestRule("want-18", "Abs", [](Graph& graph, NodeId id) { graph.set_op(id, "Neg"); }).at_opset(18);
+  Model with = model_of("agraph (float[2] x) => (float[2] y) { a = Abs(x) y = Relu(a) }");
+  EXPECT_EQ(hone::change::rewrite(with, {&wants})->opset_after, 18);
+  Model without = model_of("agraph (float[2] x) => (float[2] y) { y = Relu(x) }");
+  EXPECT_EQ(hone::change::rewrite(without, {&wants})->opset_after, 17);
 }
 
 TEST(Driver, NamesTheRuleThatChangesAnOutputsType) {
@@ -162,6 +190,34 @@ TEST(Rules, SayWhatTheyDo) {
     EXPECT_FALSE(rule->info().after.empty()) << rule->info().id;
     EXPECT_FALSE(rule->info().condition.empty()) << rule->info().id;
   }
+}
+
+TEST(Rules, AnswerAFindingThatExists) {
+  for (const Rule* rule : hone::change::all_rules()) {
+    const auto& known = hone::diagnose::all_findings();
+    EXPECT_TRUE(std::any_of(known.begin(), known.end(),
+                            [&](const auto& finding) { return finding.id == rule->info().finding; }))
+        << rule->info().id << ": " << rule->info().finding;
+  }
+}
+
+TEST(Rules, OfAConvolutionAnswerItsFinding) {
+  for (const char* id : {"fold-bn-into-conv", "fold-mul-add-into-conv", "replace-mul-add-with-conv"})
+    EXPECT_EQ(hone::change::find_rule(id).value()->info().finding, "unfused_batchnorm") << id;
+  EXPECT_EQ(hone::change::find_rule("fuse-hardsigmoid").value()->info().finding, "unfused_activation");
+}
+
+TEST(Rules, ForAnEngineAreWithoutThoseOfOthersAndThoseToBeNamed) {
+  const auto ids = [](std::string_view engine) {
+    std::set<std::string_view> set;
+    for (const Rule* rule : hone::change::rules_for(engine)) set.insert(rule->info().id);
+    return set;
+  };
+  EXPECT_TRUE(ids("onnxruntime").contains("merge-qkv-matmul"));
+  EXPECT_FALSE(ids("onnxruntime").contains("fuse-skip-layernorm")) << "slower there: only when it is named";
+  EXPECT_FALSE(ids("openvino").contains("merge-qkv-matmul"));
+  EXPECT_FALSE(ids("").contains("merge-qkv-matmul"));
+  EXPECT_TRUE(ids("").contains("fold-constants"));
 }
 
 TEST(Rules, AnUnknownNameListsTheKnown) {

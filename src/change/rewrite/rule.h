@@ -21,6 +21,8 @@ namespace hone::change {
 struct RuleInfo {
   std::string_view id;  // "fold-bn-into-conv"
   std::string_view before, after, condition;
+  // The finding it answers (diagnose/findings.def).
+  std::string_view finding;
   accuracy::Class accuracy = accuracy::Class::kExact;
   // True when ONNX Runtime's own optimizer does the same at load (fusion_catalog.md section 0).
   bool done_by_onnxruntime = false;
@@ -87,6 +89,11 @@ class Rule {
 
 // All rules in the order of rules.def. A rule that is not in that list does not exist.
 const std::vector<const Rule*>& all_rules();
+// Those to apply for an engine when none is named: without the rules of other engines and those that are applied only
+// when asked for by name. `engine` empty: those for any engine.
+std::vector<const Rule*> rules_for(std::string_view engine);
+// The findings that rules answer, each once, in the order of the rules.
+std::vector<std::string> findings_of(const std::vector<const Rule*>& rules);
 Result<const Rule*> find_rule(std::string_view id);
 
 }  // namespace hone::change

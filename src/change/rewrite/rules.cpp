@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "change/rewrite/rule.h"
 
 namespace hone::change {
@@ -18,6 +20,24 @@ const std::vector<const Rule*>& all_rules() {
 #undef HONE_RULE
   };
   return rules;
+}
+
+std::vector<const Rule*> rules_for(std::string_view engine) {
+  std::vector<const Rule*> rules;
+  for (const Rule* rule : all_rules()) {
+    const RuleInfo& info = rule->info();
+    if (info.only_when_named.empty() && (info.engine.empty() || info.engine == engine)) rules.push_back(rule);
+  }
+  return rules;
+}
+
+std::vector<std::string> findings_of(const std::vector<const Rule*>& rules) {
+  std::vector<std::string> findings;
+  for (const Rule* rule : rules) {
+    const std::string_view finding = rule->info().finding;
+    if (std::find(findings.begin(), findings.end(), finding) == findings.end()) findings.emplace_back(finding);
+  }
+  return findings;
 }
 
 Result<const Rule*> find_rule(std::string_view id) {

@@ -41,6 +41,7 @@ class FoldBnIntoConv final : public Rule {
                                 "BatchNormalization(Conv(x, W, b))",
                                 "Conv(x, W * k, (b - mean) * k + bias), k = scale / sqrt(var + epsilon)",
                                 "constant statistics and weights; nothing else reads the Conv or its weight",
+                                "unfused_batchnorm",
                                 accuracy::Class::kReassociating,
                                 true};
     return kInfo;

@@ -34,10 +34,13 @@ constexpr size_t kGrowth = 2;
 class FoldConstants final : public Rule {
  public:
   const RuleInfo& info() const override {
-    static const RuleInfo kInfo{
-        "fold-constants",        "a node of constants; elements of Shape that are numbers; Constant",
-        "an initializer",        "the operator has one right answer, and the model does not grow",
-        accuracy::Class::kExact, true};
+    static const RuleInfo kInfo{"fold-constants",
+                                "a node of constants; elements of Shape that are numbers; Constant",
+                                "an initializer",
+                                "the operator has one right answer, and the model does not grow",
+                                "constant_shape_arithmetic",
+                                accuracy::Class::kExact,
+                                true};
     return kInfo;
   }
 

@@ -16,9 +16,13 @@ using model::NodeId;
 class FoldIfConstantCondition final : public Rule {
  public:
   const RuleInfo& info() const override {
-    static const RuleInfo kInfo{"fold-if-constant-condition", "If(constant) { then } { else }",
-                                "the branch that is taken",   "the condition is a constant",
-                                accuracy::Class::kExact,      true};
+    static const RuleInfo kInfo{"fold-if-constant-condition",
+                                "If(constant) { then } { else }",
+                                "the branch that is taken",
+                                "the condition is a constant",
+                                "small_kernels",
+                                accuracy::Class::kExact,
+                                true};
     return kInfo;
   }
 

@@ -28,6 +28,7 @@ class FoldMulAddIntoConv final : public Rule {
                                 "Conv(x, W, b) * c, / c, + c, - c",
                                 "Conv(x, W * c, b * c), Conv(x, W, b + c)",
                                 "c is a number, or one per output channel; nothing else reads the Conv or its weight",
+                                "unfused_batchnorm",
                                 accuracy::Class::kReassociating,
                                 false};
     return kInfo;

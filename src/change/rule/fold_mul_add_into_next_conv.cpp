@@ -41,6 +41,7 @@ class FoldMulAddIntoNextConv final : public Rule {
                                 "Conv(x * c + d, W, b)",
                                 "Conv(x, W * c, b + sum(W * d)), or Conv(x + d / c, W * c, b) when the Conv pads",
                                 "c and d are numbers or per input channel; nothing else reads x * c + d or W",
+                                "unfused_batchnorm",
                                 accuracy::Class::kReassociating,
                                 false};
     return kInfo;

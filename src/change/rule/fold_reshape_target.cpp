@@ -30,6 +30,7 @@ class FoldReshapeTarget final : public Rule {
                                 "Reshape(x, a target computed from shapes)",
                                 "Reshape(x, a constant of numbers, 0 for dims of x, at most one -1)",
                                 "every element is a number, dim i of x at place i, or the only open one",
+                                "constant_shape_arithmetic",
                                 accuracy::Class::kExact,
                                 false};
     return kInfo;

@@ -66,6 +66,7 @@ class FuseAttention final : public Rule {
                                 "MatMul(Softmax(MatMul(q, k^T) * scale + mask), v)",
                                 "Attention(q, k, v, mask), or MultiHeadAttention below opset 23",
                                 "same batch and heads; the mask widens nothing; nobody reads the weights; float32",
+                                "unfused_attention",
                                 accuracy::Class::kReassociating,
                                 false,
                                 {},

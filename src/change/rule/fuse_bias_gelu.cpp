@@ -35,6 +35,7 @@ class FuseBiasGelu final : public Rule {
                                 "Gelu(x + bias)",
                                 "BiasGelu(x, bias), or FastGelu(x, bias) for the tanh form",
                                 "bias is a constant of rank 1 as long as the last axis; float32",
+                                "unfused_activation",
                                 accuracy::Class::kReassociating,
                                 true,
                                 "onnxruntime",

@@ -23,12 +23,9 @@ const Formula kGelu = {.inner = {{{1, 0}, 0.70710678118654752}},
 class FuseGelu final : public Rule {
  public:
   const RuleInfo& info() const override {
-    static const RuleInfo kInfo{"fuse-gelu",
-                                "x * 0.5 * (1 + Erf(x / sqrt(2)))",
-                                "Gelu(x)",
-                                "float32; nothing else reads the parts",
-                                accuracy::Class::kReassociating,
-                                false};
+    static const RuleInfo kInfo{
+        "fuse-gelu",          "x * 0.5 * (1 + Erf(x / sqrt(2)))", "Gelu(x)", "float32; nothing else reads the parts",
+        "unfused_activation", accuracy::Class::kReassociating,    false};
     return kInfo;
   }
   Match match(const model::Graph& graph, model::NodeId root) const override {

@@ -26,6 +26,7 @@ class FuseGeluTanh final : public Rule {
                                 "0.5 * x * (1 + Tanh(0.79788 * (x + 0.044715 * x^3)))",
                                 "Gelu(x, approximate = tanh), or FastGelu(x) below opset 20",
                                 "float32; nothing else reads the parts",
+                                "unfused_activation",
                                 accuracy::Class::kReassociating,
                                 false};
     return kInfo;

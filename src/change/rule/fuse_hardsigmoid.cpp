@@ -21,6 +21,7 @@ class FuseHardsigmoid final : public Rule {
                                 "Clip(x + b, 0, h) / h",
                                 "HardSigmoid(x, alpha = 1/h, beta = b/h)",
                                 "b and h are constants, and nothing else reads what is between",
+                                "unfused_activation",
                                 accuracy::Class::kReassociating,
                                 false};
     return kInfo;

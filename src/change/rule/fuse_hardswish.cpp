@@ -30,6 +30,7 @@ class FuseHardswish final : public Rule {
                                 "x * Clip(x + 3, 0, 6) / 6; x * HardSigmoid(x, 1/6, 0.5)",
                                 "HardSwish(x); before opset 14 x * HardSigmoid(x)",
                                 "nothing else reads what is between",
+                                "unfused_activation",
                                 accuracy::Class::kReassociating,
                                 false};
     return kInfo;

@@ -65,6 +65,7 @@ class FuseLayernorm final : public Rule {
                                 "(x - mean) / sqrt(mean((x - mean)^2) + eps) * scale + bias",
                                 "LayerNormalization(x, scale, bias)",
                                 "mean over the last axis; float32; opset 17",
+                                "unfused_norm",
                                 accuracy::Class::kReassociating,
                                 false,
                                 {},

@@ -66,6 +66,7 @@ class FuseRmsnorm final : public Rule {
                                 "x / sqrt(mean(x^2) + eps) * scale",
                                 "RMSNormalization(x, scale)",
                                 "mean over the last axis; float32; opset 23",
+                                "unfused_norm",
                                 accuracy::Class::kReassociating,
                                 false,
                                 {},

@@ -20,6 +20,7 @@ class FuseSkipLayernorm final : public Rule {
                                 "LayerNormalization(x + skip)",
                                 "SkipLayerNormalization(x, skip), with the sum as output 3",
                                 "same shapes of rank 2 or 3; float32",
+                                "unfused_norm",
                                 accuracy::Class::kReassociating,
                                 true,
                                 "onnxruntime",

@@ -35,9 +35,13 @@ std::string key_of(const Tensor& tensor) {
 class MergeDuplicateInitializers final : public Rule {
  public:
   const RuleInfo& info() const override {
-    static const RuleInfo kInfo{"merge-duplicate-initializers", "two initializers with equal type, shape and bytes",
-                                "one of them, read by all",     "the one that goes is no graph input or output",
-                                accuracy::Class::kExact,        true};
+    static const RuleInfo kInfo{"merge-duplicate-initializers",
+                                "two initializers with equal type, shape and bytes",
+                                "one of them, read by all",
+                                "the one that goes is no graph input or output",
+                                "weight_bandwidth_bound",
+                                accuracy::Class::kExact,
+                                true};
     return kInfo;
   }
 

@@ -108,10 +108,13 @@ class Finder {
 class MergeDuplicateNodes final : public Rule {
  public:
   const RuleInfo& info() const override {
-    static const RuleInfo kInfo{
-        "merge-duplicate-nodes",    "two nodes with the same operator, attributes and inputs",
-        "one of them, read by all", "the operator gives the same result twice (no random numbers, no state)",
-        accuracy::Class::kExact,    true};
+    static const RuleInfo kInfo{"merge-duplicate-nodes",
+                                "two nodes with the same operator, attributes and inputs",
+                                "one of them, read by all",
+                                "the operator gives the same result twice (no random numbers, no state)",
+                                "small_kernels",
+                                accuracy::Class::kExact,
+                                true};
     return kInfo;
   }
 

@@ -97,6 +97,7 @@ class MergeQkvMatmul final : public Rule {
                                 "MatMul(x, Wq) + bq; MatMul(x, Wk) + bk; MatMul(x, Wv) + bv",
                                 "Split(MatMul(x, [Wq Wk Wv]) + [bq bk bv])",
                                 "constant float32 matrices of the same x",
+                                "unfused_qkv",
                                 accuracy::Class::kReassociating,
                                 false,
                                 "onnxruntime"};

@@ -32,6 +32,7 @@ class MergeReshapes final : public Rule {
                                 "Reshape(f(x), s), f one of Reshape, Flatten, Squeeze, Unsqueeze",
                                 "Reshape(x, s), or x when the shape is x's",
                                 "s is constant and its zeros copy known dims",
+                                "side_effect_ops",
                                 accuracy::Class::kExact,
                                 false};
     return kInfo;

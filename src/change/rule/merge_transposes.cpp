@@ -24,8 +24,13 @@ std::optional<std::vector<int64_t>> permutation(const Graph& graph, NodeId id) {
 class MergeTransposes final : public Rule {
  public:
   const RuleInfo& info() const override {
-    static const RuleInfo kInfo{"merge-transposes",  "Transpose(Transpose(x, p), q)", "Transpose(x, q of p), or x",
-                                "the rank is known", accuracy::Class::kExact,         true};
+    static const RuleInfo kInfo{"merge-transposes",
+                                "Transpose(Transpose(x, p), q)",
+                                "Transpose(x, q of p), or x",
+                                "the rank is known",
+                                "side_effect_ops",
+                                accuracy::Class::kExact,
+                                true};
     return kInfo;
   }
 

@@ -29,6 +29,7 @@ class MoveHeadsIntoAttention final : public Rule {
                                 "Transpose(Attention(Transpose(q), Transpose(k), Transpose(v)))",
                                 "Attention(q, k, v) with q_num_heads and kv_num_heads",
                                 "no past or present; the number of heads is known",
+                                "side_effect_ops",
                                 accuracy::Class::kReassociating,
                                 false};
     return kInfo;

@@ -65,9 +65,13 @@ std::string obstacle(const Graph& graph, NodeId pad_id, NodeId conv_id, int rank
 class MovePadIntoConv final : public Rule {
  public:
   const RuleInfo& info() const override {
-    static const RuleInfo kInfo{"move-pad-into-conv",    "Conv(Pad(x, p, 0), pads = q)",
-                                "Conv(x, pads = p + q)", "p pads spatial axes with zeros and crops nothing",
-                                accuracy::Class::kExact, true};
+    static const RuleInfo kInfo{"move-pad-into-conv",
+                                "Conv(Pad(x, p, 0), pads = q)",
+                                "Conv(x, pads = p + q)",
+                                "p pads spatial axes with zeros and crops nothing",
+                                "side_effect_ops",
+                                accuracy::Class::kExact,
+                                true};
     return kInfo;
   }
 

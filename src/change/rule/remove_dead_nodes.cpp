@@ -12,8 +12,13 @@ namespace {
 class RemoveDeadNodes final : public Rule {
  public:
   const RuleInfo& info() const override {
-    static const RuleInfo kInfo{
-        "remove-dead-nodes", "a node whose outputs nobody reads", "nothing", "always", accuracy::Class::kExact, true};
+    static const RuleInfo kInfo{"remove-dead-nodes",
+                                "a node whose outputs nobody reads",
+                                "nothing",
+                                "always",
+                                "small_kernels",
+                                accuracy::Class::kExact,
+                                true};
     return kInfo;
   }
 

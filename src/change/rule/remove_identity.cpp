@@ -157,6 +157,7 @@ class RemoveIdentity final : public Rule {
         "Identity(x); Dropout, Cast, Transpose, Reshape, Slice, Pad, Concat, Add, Mul that change nothing",
         "x",
         "the result has x's type, shape and bits",
+        "side_effect_ops",
         accuracy::Class::kExact,
         true};
     return kInfo;

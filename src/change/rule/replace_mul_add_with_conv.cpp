@@ -96,6 +96,7 @@ class ReplaceMulAddWithConv final : public Rule {
                                 "x * c + d between two Convs",
                                 "a 1x1 Conv of x with a group per channel",
                                 "c and d are numbers or per channel, x has 4 dims and a multiple of 8 channels",
+                                "unfused_batchnorm",
                                 accuracy::Class::kReassociating,
                                 false,
                                 "onnxruntime"};

@@ -24,11 +24,16 @@ int list_rules(const Global& global) {
                      {"after", info.after},
                      {"condition", info.condition},
                      {"class", accuracy::to_text(info.accuracy)},
-                     {"done_by_onnxruntime", info.done_by_onnxruntime}});
+                     {"finding", info.finding},
+                     {"done_by_onnxruntime", info.done_by_onnxruntime},
+                     {"engine", info.engine},
+                     {"only_when_named", info.only_when_named}});
     if (global.json) continue;
     fmt::print("{}  ({}{})\n    {} -> {}\n", info.id, accuracy::to_text(info.accuracy),
                info.done_by_onnxruntime ? ", done by ONNX Runtime at load" : "", info.before, info.after);
     if (!info.condition.empty()) fmt::print("    if {}\n", info.condition);
+    if (!info.engine.empty()) fmt::print("    for {}\n", info.engine);
+    if (!info.only_when_named.empty()) fmt::print("    only with --pass: {}\n", info.only_when_named);
   }
   if (global.json) print_document("rewrite", {{"rules", rules}});
   return 0;
@@ -39,7 +44,7 @@ Result<std::vector<const change::Rule*>> chosen_rules(const Flags& flags) {
   std::vector<const change::Rule*> rules;
   for (const std::string& id : flags.passes) rules.push_back(HONE_TRY(change::find_rule(id)));
   if (!rules.empty()) return rules;
-  return change::all_rules();
+  return change::rules_for(flags.target);
 }
 
 void print_report(const change::RewriteReport& report, bool explain, const fs::path& output) {

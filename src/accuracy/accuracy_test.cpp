@@ -251,6 +251,18 @@ TEST(Gate, BitwiseMeansEveryByte) {
   EXPECT_FALSE(judged(compared(floats({0.0f}), floats({-0.0f})), Class::kExact, gate).passed);
 }
 
+TEST(Gate, NoLevelForgivesANanOnOneSide) {
+  for (const char* level : {"bitwise", "numeric", "quality"}) {
+    Gate gate;
+    gate.level = level;
+    for (const auto accuracy_class : {Class::kExact, Class::kReassociating, Class::kLossy}) {
+      const Report report = judged(compared(floats({1, 2}), floats({1, kNan})), accuracy_class, gate);
+      EXPECT_FALSE(report.passed) << level;
+      EXPECT_THAT(report.why, HasSubstr("1 of 2 elements are NaN or Inf on one side only")) << level;
+    }
+  }
+}
+
 TEST(Report, SurvivesJsonWithItsInfinities) {
   Report report =
       judge(compare_outputs({{"a", floats({1})}, {"b", floats({0})}, {"p", Tensor::of<float>({1, 2}, {1, 0})}},
@@ -311,6 +323,10 @@ TEST_F(Folders, QualityIsWhatTheUsersCommandSays) {
   EXPECT_EQ(compare_folders(a, b, gate, Class::kLossy, false).value().why,
             "quality 2 is worse than the reference's 3 by more than 1 %");
   gate.quality_lower_is_better = true;
+  EXPECT_TRUE(compare_folders(a, b, gate, Class::kLossy, false).value().passed);
+  gate.quality_reference = 1;  // an error rate that doubled
+  EXPECT_FALSE(compare_folders(a, b, gate, Class::kLossy, false).value().passed);
+  gate.quality_loss = 1;
   EXPECT_TRUE(compare_folders(a, b, gate, Class::kLossy, false).value().passed);
 }
 

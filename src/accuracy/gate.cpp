@@ -35,11 +35,12 @@ std::string numeric_failure(const Metrics& m, const Gate& gate, Class accuracy_c
 
 std::string failure(const Metrics& m, const Gate& gate, Class accuracy_class) {
   if (!m.problem.empty()) return m.problem;
+  // Before any level: a quality command may never look at the element that became NaN.
+  if (m.nan_mismatch > 0)
+    return fmt::format("{} of {} elements are NaN or Inf on one side only", m.nan_mismatch, m.elements);
   if (gate.level == "quality") return {};  // the user's number decides
   if (gate.level == "bitwise")
     return m.bitwise ? "" : fmt::format("not bitwise equal, largest difference {:.3g}", m.max_abs);
-  if (m.nan_mismatch > 0)
-    return fmt::format("{} of {} elements are NaN or Inf on one side only", m.nan_mismatch, m.elements);
   return numeric_failure(m, gate, accuracy_class);
 }
 

@@ -24,7 +24,8 @@ struct SettingCode {
 };
 std::optional<SettingCode> onnxruntime_setting_code(const std::string& id, const std::string& value);
 std::optional<SettingCode> openvino_setting_code(const std::string& id, const std::string& value);
-// "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 " when the settings ask for it; goes before the command.
+// "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 " when the settings ask for it; goes before the command. Safe in a shell line
+// and in a comment.
 std::string environment_prefix(const engine::Settings& settings);
 
 }  // namespace hone::report

@@ -130,6 +130,65 @@ TEST(Snippets, KnowEverySettingOfBothEngines) {
   }
 }
 
+// What a model or a settings file says must stay data in the code that is made from it.
+constexpr const char* kHostile = "a\"}); system(\"id\"); //\n\\\"\"\"";
+
+TEST(Snippets, TakeHostileNamesAsNames) {
+  run::Record record = finished_run();
+  record.protocol->shapes = {{kHostile, {1, 4}}};
+  record.trials[1].configuration = {
+      "openvino",
+      "m.onnx",
+      {{std::string("shape.") + kHostile, "1x4"}, {std::string("property.") + kHostile, kHostile}}};
+  const std::string name = literal(kHostile);
+  EXPECT_THAT(name, Not(HasSubstr("\n")));
+  EXPECT_THAT(cpp_snippet(record), HasSubstr("{" + name + ", {1, 4}}"));
+  EXPECT_THAT(cpp_snippet(record), HasSubstr("{" + name + ", ov::PartialShape{1, 4}}"));
+  EXPECT_THAT(python_snippet(record), HasSubstr("model.reshape({" + name + ": [1, 4]})"));
+  EXPECT_THAT(python_snippet(record), HasSubstr("config[" + name + "] = " + name));
+  for (const std::string& code : {cpp_snippet(record), python_snippet(record)})
+    EXPECT_THAT(code, Not(HasSubstr(kHostile))) << "unescaped";
+}
+
+TEST(Snippets, PutOnlyNumbersOutsideOfQuotes) {
+  for (const char* id : {"intra_op_threads", "inter_op_threads", "free_dimension.batch"}) {
+    EXPECT_TRUE(onnxruntime_setting_code(id, "4")) << id;
+    EXPECT_FALSE(onnxruntime_setting_code(id, "4); system(\"id\"")) << id;
+  }
+  run::Record record = finished_run();
+  record.trials[1].configuration = {"openvino", "m.onnx", {{"shape.x", "1x4}); system(\"id\"); //"}}};
+  EXPECT_THAT(cpp_snippet(record), Not(HasSubstr("system")));
+  EXPECT_EQ(environment_prefix({{"process.malloc_arena_max", "1\nrm -rf x"}}), "");
+}
+
+TEST(Snippets, OfOpenVinoKnowDynamicDimsAndScalars) {
+  run::Record record = finished_run();
+  record.trials[1].configuration = {"openvino", "m.onnx", {{"shape.s", "scalar"}, {"shape.x", "?x4x-1"}}};
+  EXPECT_THAT(python_snippet(record), HasSubstr("model.reshape({\"s\": [], \"x\": [-1, 4, -1]})"));
+  EXPECT_THAT(cpp_snippet(record), HasSubstr("{\"s\", ov::PartialShape{}}, {\"x\", ov::PartialShape{-1, 4, -1}}"));
+  record.trials[1].configuration.settings["static_shapes"] = "off";
+  EXPECT_THAT(python_snippet(record), Not(HasSubstr("reshape")));
+  EXPECT_THAT(cpp_snippet(record), Not(HasSubstr("reshape")));
+}
+
+TEST(Snippets, GiveOpenVinoTheDefaultsThatHoneGivesIt) {
+  run::Record record = finished_run();
+  record.trials[1].configuration = {"openvino", "m.onnx", {}};
+  for (const char* line :
+       {"config[\"INFERENCE_PRECISION_HINT\"] = \"f32\"", "config[\"DYNAMIC_QUANTIZATION_GROUP_SIZE\"] = \"0\"",
+        "config[\"KV_CACHE_PRECISION\"] = \"f32\"", "config[\"PERFORMANCE_HINT\"] = \"LATENCY\""})
+    EXPECT_THAT(python_snippet(record), HasSubstr(line));
+}
+
+TEST(Snippets, LoadTheModelByTheNameItHasInBest) {
+  run::Record record = finished_run();
+  record.trials[1].configuration.model = "step3_patches/x/model.ort";
+  EXPECT_THAT(python_snippet(record), HasSubstr("/ \"model.ort\""));
+  EXPECT_THAT(cpp_snippet(record), HasSubstr("\"/\" + \"model.ort\""));
+  record.trials[1].configuration.model = "model.o\"n";
+  EXPECT_THAT(python_snippet(record), HasSubstr("/ \"model.o\\\"n\""));
+}
+
 TEST(EnvironmentPrefix, IsForHugePages) {
   EXPECT_EQ(environment_prefix({{"process.huge_pages", "on"}}), "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ");
   EXPECT_EQ(environment_prefix({{"intra_op_threads", "1"}}), "");

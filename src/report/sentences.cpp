@@ -46,17 +46,9 @@ std::string gate_sentence(const accuracy::Report& report) {
 
 std::string verdict_word(const run::Trial& trial) {
   if (!trial.verdict) return trial.number == 0 ? "baseline" : run::to_text(trial.stage) == "final" ? "final" : "open";
-  switch (trial.verdict->kind) {
-    case verdict::Kind::kKept:
-      return "kept";
-    case verdict::Kind::kRolledBack:
-      return trial.verdict->noise ? "rolled back (noise)" : "rolled back";
-    case verdict::Kind::kFailed:
-      return "failed";
-    case verdict::Kind::kSkipped:
-      break;
-  }
-  return "skipped";
+  const std::string_view word = trial.outcome();
+  if (word == "noise") return "rolled back (noise)";
+  return word == "rolled_back" ? "rolled back" : std::string(word);
 }
 
 std::string smallest_gain_sentence(const run::Record& record) {

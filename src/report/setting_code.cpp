@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <cctype>
 #include <map>
 
 #include "report/load_snippet.h"
@@ -23,7 +25,12 @@ std::string literal(const std::string& text) {
 
 namespace {
 
-bool on(const std::string& value) { return value == "on" || value == "true" || value == "1"; }
+bool on(const std::string& value) { return engine::setting_is_on(value); }
+
+// Values that stand in code without quotes must be numbers, whoever wrote the journal.
+bool is_whole(const std::string& value) {
+  return !value.empty() && value.size() < 20 && value.find_first_not_of("0123456789") == std::string::npos;
+}
 
 SettingCode session_entry(const std::string& key, const std::string& value) {
   return {fmt::format("options.add_session_config_entry({}, {})", literal(key), literal(value)),
@@ -57,6 +64,7 @@ constexpr std::array<EntryRow, 16> kEntries = {{
 
 std::optional<SettingCode> session_option(const std::string& id, const std::string& value) {
   if (id == "intra_op_threads" || id == "inter_op_threads") {
+    if (!is_whole(value)) return std::nullopt;
     const char* word = id == "intra_op_threads" ? "Intra" : "Inter";
     return SettingCode{fmt::format("options.{}_num_threads = {}", id.substr(0, 8), value),
                        fmt::format("options.Set{}OpNumThreads({});", word, value)};
@@ -109,6 +117,7 @@ std::optional<SettingCode> onnxruntime_setting_code(const std::string& id, const
   }
   if (id.starts_with("config.")) return session_entry(id.substr(7), value);
   if (id.starts_with("free_dimension.")) {
+    if (!is_whole(value)) return std::nullopt;
     const std::string name = literal(id.substr(15));
     return SettingCode{
         fmt::format("options.add_free_dimension_override_by_name({}, {})", name, value),
@@ -158,10 +167,12 @@ std::optional<SettingCode> openvino_setting_code(const std::string& id, const st
 
 std::string environment_prefix(const engine::Settings& settings) {
   std::string out;
-  const auto huge = settings.find("process.huge_pages");
-  if (huge != settings.end() && on(huge->second)) out += "GLIBC_TUNABLES=glibc.malloc.hugetlb=1 ";
-  const auto arenas = settings.find("process.malloc_arena_max");
-  if (arenas != settings.end()) out += "MALLOC_ARENA_MAX=" + arenas->second + " ";
+  for (const auto& [name, value] : engine::process_environment(settings)) {
+    const bool plain = std::all_of(value.begin(), value.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || std::string_view("_.:=").find(static_cast<char>(c)) != std::string_view::npos;
+    });
+    if (plain) out += name + "=" + value + " ";
+  }
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "run/layout.h"
+#include "run/shell.h"
 
 namespace hone::run {
 
@@ -39,11 +40,12 @@ std::string reproduce_script(const Record& record) {
   std::string text =
       "#!/bin/sh\n# Compares the best of this run with the original, as the run did. Needs `hone` in PATH.\n";
   for (const Trial* t : record.chain(best->number))
-    text += fmt::format("# kept: trial {} {}: {}\n", t->number, t->title(), t->summary);
+    text += one_line(fmt::format("# kept: trial {} {}: {}", t->number, t->title(), t->summary)) + "\n";
   text += fmt::format(
-      "cd \"$(dirname \"$0\")\" || exit 1\nexec hone bench '{}' --config ../{}/settings.json \\\n"
-      "  --vs '{}' --vs-config settings.json --data ../{} --seed {} \"$@\"\n",
-      record.plan.model.string(), record.baseline()->dir, best_model_name(record), kSamples, record.plan.seed);
+      "cd \"$(dirname \"$0\")\" || exit 1\nexec hone bench {} --config {} \\\n"
+      "  --vs {} --vs-config settings.json --data ../{} --seed {} \"$@\"\n",
+      shell_quoted(record.plan.model.string()), shell_quoted("../" + record.baseline()->dir + "/settings.json"),
+      shell_quoted(best_model_name(record)), kSamples, record.plan.seed);
   return text;
 }
 
@@ -81,7 +83,8 @@ std::string best_model_name(const Record& record) {
 Status write_sums(const fs::path& folder) {
   std::string sums;
   for (const fs::path& file : HONE_TRY(files_in(folder)))
-    if (file.filename() != kSums) sums += fmt::format("{}  {}\n", HONE_TRY(sha256_of_file(file)), file.filename().string());
+    if (file.filename() != kSums)
+      sums += fmt::format("{}  {}\n", HONE_TRY(sha256_of_file(file)), file.filename().string());
   return write_file(folder / kSums, sums);
 }
 

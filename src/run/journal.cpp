@@ -19,6 +19,11 @@ namespace {
 // "hone" in ASCII: marks the file as a journal of ours (PRAGMA application_id).
 constexpr int kApplicationId = 0x686f6e65;
 
+constexpr const char* kRestore = "restore it from a copy, or start a new run";
+
+// SQLiteCpp's own code (-1, cut to a byte) for a column that the statement does not have.
+constexpr int kNoSuchColumn = 0xff;
+
 Error sqlite_error(const SQLite::Exception& e, const fs::path& file) {
   switch (e.getErrorCode() & 0xff) {
     case SQLITE_FULL:
@@ -26,8 +31,11 @@ Error sqlite_error(const SQLite::Exception& e, const fs::path& file) {
                       "free some space, then go on with --resume");
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return bad_input(std::string("the journal is damaged or no journal (") + e.what() + ")", file.string(),
-                       "restore it from a copy, or start a new run");
+    case SQLITE_ERROR:  // no such table or column
+    case SQLITE_RANGE:
+    case SQLITE_MISMATCH:
+    case kNoSuchColumn:
+      return bad_input(std::string("the journal is damaged or no journal (") + e.what() + ")", file.string(), kRestore);
     default:
       return io_error(std::string("journal: ") + e.what(), file.string());
   }
@@ -305,6 +313,23 @@ class Reader {
     return parse_json(column.getString(), fmt::format("journal, table {}", table));
   }
 
+  static Result<Progress> progress_from(int64_t value) {
+    if (value < 0 || value > static_cast<int64_t>(Progress::kFinished))
+      return fail(bad_input(fmt::format("the journal is damaged: run.progress is {}", value), {}, kRestore));
+    return static_cast<Progress>(value);
+  }
+
+  // A list of texts: what is said about the data.
+  static Result<std::vector<std::string>> texts(const Json& value, const char* what) {
+    std::vector<std::string> out;
+    if (!value.is_array()) return fail(bad_input(fmt::format("the journal is damaged: {}", what), {}, kRestore));
+    for (const Json& text : value) {
+      if (!text.is_string()) return fail(bad_input(fmt::format("the journal is damaged: {}", what), {}, kRestore));
+      out.push_back(text.get<std::string>());
+    }
+    return out;
+  }
+
   Status run() {
     SQLite::Statement q(db_,
                         "SELECT id, created, ended, hone_version, progress, elapsed_s, plan, model_sha256, "
@@ -315,7 +340,7 @@ class Reader {
     record_.created = q.getColumn(1).getString();
     record_.ended = q.getColumn(2).getString();
     record_.hone_version = q.getColumn(3).getString();
-    record_.progress = static_cast<Progress>(q.getColumn(4).getInt());
+    record_.progress = HONE_TRY(progress_from(q.getColumn(4).getInt64()));
     record_.elapsed_s = q.getColumn(5).getDouble();
     record_.plan = HONE_TRY(Plan::from_json(HONE_TRY(document(q.getColumn(6), "run"))));
     record_.model_sha256 = q.getColumn(7).getString();
@@ -332,14 +357,28 @@ class Reader {
     if (!q.executeStep()) return {};
     record_.protocol = HONE_TRY(protocol::Protocol::from_json(HONE_TRY(document(q.getColumn(0), "protocol"))));
     record_.data_source = q.getColumn(1).getString();
-    for (const Json& note : HONE_TRY(document(q.getColumn(2), "protocol")))
-      record_.data_notes.push_back(note.get<std::string>());
+    record_.data_notes =
+        HONE_TRY(texts(HONE_TRY(document(q.getColumn(2), "protocol")), "protocol.data_notes is no list of texts"));
     return {};
   }
 
   Status trials() {
     SQLite::Statement q(db_, "SELECT * FROM trial ORDER BY number");
-    while (q.executeStep()) record_.trials.push_back(HONE_TRY(trial(q)));
+    while (q.executeStep()) {
+      record_.trials.push_back(HONE_TRY(trial(q)));
+      HONE_TRY(check(record_.trials.back()));
+    }
+    return {};
+  }
+
+  // What the Record's own questions rely on: parents before children (a chain ends), an ablation that says of what.
+  static Status check(const Trial& t) {
+    auto damaged = [&](const char* what) -> Status {
+      return fail(bad_input(fmt::format("the journal is damaged: trial {} {}", t.number, what), {}, kRestore));
+    };
+    if (t.number < 0 || t.parent >= t.number) return damaged("is not after its parent");
+    if (t.proposal.change == kWithout && !t.proposal.params.contains("change"))
+      return damaged("removes a change and does not say which");
     return {};
   }
 
@@ -396,6 +435,7 @@ class Reader {
   Result<measure::Measurement> measurement(Json value, const SQLite::Column& blob) {
     std::vector<double> samples(static_cast<size_t>(blob.getBytes()) / sizeof(double));
     if (!samples.empty()) std::memcpy(samples.data(), blob.getBlob(), samples.size() * sizeof(double));
+    if (!value.is_object()) return fail(bad_input("the journal is damaged: a measurement is no object", {}, kRestore));
     value["samples_ms"] = samples;
     return measure::Measurement::from_json(value);
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run/journal.h"
 
+#include <SQLiteCpp/SQLiteCpp.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -176,6 +177,62 @@ TEST_F(JournalTest, IsReadWhileItsRunGoesOn) {
   EXPECT_EQ(reader.load()->id, "abc");
   ASSERT_TRUE(writer.write([&](Transaction& t) { t.trial(small_trial(1)); }).has_value());
   EXPECT_EQ(reader.load()->trials.size(), 1u);
+}
+
+// Each of these was once written by nobody's hone: a bad disk, another program, a hand. None may be taken for a bug.
+TEST_F(JournalTest, ADocumentThatIsDamagedIsBadInputAndSaysWhere) {
+  const std::pair<const char*, const char*> damages[] = {
+      {"UPDATE run SET progress = 7", "run.progress is 7"},
+      {"UPDATE run SET progress = -1", "run.progress is -1"},
+      {"UPDATE run SET plan = '{'", "not valid JSON"},
+      {"UPDATE run SET plan = '[]'", "not a plan"},
+      {"UPDATE run SET stops = '[1]'", "reason"},
+      {"UPDATE protocol SET data_notes = '[{}]'", "data_notes"},
+      {"UPDATE protocol SET data_notes = '7'", "data_notes"},
+      {"UPDATE protocol SET document = '3'", "shapes"},
+      {"UPDATE trial SET parent = 1", "trial 1 is not after its parent"},
+      {"UPDATE trial SET number = -4, parent = -5", "trial -4"},
+      {"UPDATE trial SET stage = 'P9'", "unknown stage"},
+      {"UPDATE trial SET state = ''", "unknown state"},
+      {"UPDATE trial SET proposal = 'null'", "change"},
+      {"UPDATE trial SET proposal = json_set(proposal, '$.change', 'without', '$.params', json('{}'))",
+       "does not say which"},
+      {"UPDATE trial SET configuration = '{\"engine\": \"x\", \"model\": \"m\", \"settings\": 3}'", "settings"},
+      {"UPDATE trial SET accuracy = '[]'", "level"},
+      {"UPDATE trial SET verdict = 'great'", "great"},
+      {"UPDATE measurement SET document = '[]' WHERE purpose = 'baseline'", "a measurement is no object"},
+      {"UPDATE measurement SET document = '[]' WHERE purpose = 'trial'", "damaged comparison"},
+      {"UPDATE change SET document = '\"\"'", "change"},
+      {"DROP TABLE screen", "screen"},
+      {"DROP TABLE trial; CREATE TABLE trial (number INTEGER); INSERT INTO trial VALUES (1)", "journal"},
+  };
+  Record record = small_record();
+  record.protocol = protocol::Protocol{};
+  record.data_notes = {"a note"};
+  for (const auto& [sql, text] : damages) {
+    const fs::path damaged = scratch_.path() / "damaged.sqlite";
+    std::error_code ignored;
+    fs::remove(damaged, ignored);
+    {
+      Journal journal = Journal::open(damaged).value();
+      ASSERT_TRUE(journal
+                      .write([&](Transaction& t) {
+                        t.run(record);
+                        t.protocol(record);
+                        t.trial(small_trial(1));
+                        t.measurement(1, "baseline", measure::Measurement{});
+                        t.comparison(1, "trial", measure::Comparison{}, {});
+                        t.proposals({small_trial(1).proposal});
+                      })
+                      .has_value());
+      ASSERT_TRUE(journal.load().has_value()) << journal.load().error().line();
+    }
+    SQLite::Database(damaged.string(), SQLite::OPEN_READWRITE).exec(sql);
+    const auto loaded = Journal::open_read_only(damaged).value().load();
+    ASSERT_FALSE(loaded.has_value()) << sql;
+    EXPECT_EQ(loaded.error().kind, ErrorKind::kBadInput) << sql << ": " << loaded.error().line();
+    EXPECT_NE(loaded.error().line().find(text), std::string::npos) << sql << ": " << loaded.error().line();
+  }
 }
 
 TEST_F(JournalTest, AFolderWithoutOneIsSaidToHoldNoRun) {

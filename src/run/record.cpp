@@ -73,6 +73,11 @@ std::string Trial::title() const {
   return proposal.key();
 }
 
+std::string_view Trial::outcome() const {
+  if (!verdict) return "-";
+  return verdict->noise ? "noise" : verdict::to_text(verdict->kind);
+}
+
 const Trial* Record::baseline() const { return trials.empty() ? nullptr : &trials.front(); }
 
 const Trial* Record::final_trial() const {

@@ -54,6 +54,9 @@ struct Trial {
   double seconds = 0;
 
   bool kept() const { return verdict && verdict->kind == verdict::Kind::kKept; }
+  // How it ended, in one word: "kept", "rolled_back", "noise" (rolled back because nothing was proven), "failed",
+  // "skipped"; "-" before a verdict. Tables print it, reports make sentences of it.
+  std::string_view outcome() const;
   // The name tables show: the proposal's key, "baseline" or "final".
   std::string title() const;
 };

@@ -141,6 +141,16 @@ TEST(Record, TheSpeedupIsTheFinalOneOrTheAA) {
   EXPECT_EQ(r.speedup()->estimate, 1.001);
 }
 
+TEST(Trial, EndsInOneWord) {
+  EXPECT_EQ(Trial{}.outcome(), "-");
+  Trial t = trial(1, 0, "a", true);
+  EXPECT_EQ(t.outcome(), "kept");
+  t.verdict = verdict::Verdict{verdict::Kind::kRolledBack, "slower", false};
+  EXPECT_EQ(t.outcome(), "rolled_back");
+  t.verdict->noise = true;
+  EXPECT_EQ(t.outcome(), "noise");
+}
+
 TEST(TrialTable, EveryRowHasEveryColumnAndNoTabInside) {
   const Record r = record();
   for (const Trial& t : r.trials) {

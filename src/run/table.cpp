@@ -7,16 +7,13 @@
 #include <cmath>
 
 #include "base/text.h"
+#include "run/shell.h"
 
 namespace hone::run {
 
 namespace {
 
-std::string plain(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  return text.empty() ? "-" : text;
-}
+std::string plain(std::string text) { return text.empty() ? "-" : one_line(std::move(text)); }
 
 std::string number(double value, const char* format = "{:.6g}") {
   return std::isfinite(value) ? fmt::format(fmt::runtime(format), value) : std::string("-");
@@ -79,11 +76,6 @@ Worst worst_of(const std::optional<accuracy::Report>& report) {
   return out;
 }
 
-std::string verdict_word(const Trial& t) {
-  if (!t.verdict) return "-";
-  return t.verdict->noise ? "noise" : std::string(verdict::to_text(t.verdict->kind));
-}
-
 std::string accuracy_word(const Trial& t) {
   if (!t.accuracy) return "n.a.";
   return fmt::format("{} ({})", t.accuracy->passed ? "pass" : "fail", t.accuracy->level);
@@ -135,7 +127,7 @@ std::vector<std::string> trial_cells(const Trial& t, const Record& record) {
           worst.topk,
           worst.quality,
           accuracy_word(t),
-          verdict_word(t),
+          std::string(t.outcome()),
           t.verdict ? plain(t.verdict->reason) : "-",
           record.protocol ? record.protocol->hash().substr(0, 8) : "-",
           plain(t.dir),

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "run/layout.h"
 #include "run/secrets.h"
+#include "run/shell.h"
 
 namespace hone::run {
 
@@ -82,12 +83,6 @@ std::string metric_line(const accuracy::Metrics& m) {
 std::string from_trial(const fs::path& path, const Trial& trial, const Record& record) {
   if (path.is_absolute()) return path.string();
   return (record.folder / path).lexically_relative(record.folder / trial.dir).string();
-}
-
-std::string quoted(const std::string& text) {
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
 }
 
 }  // namespace
@@ -190,10 +185,10 @@ Status write_reproduce(const fs::path& folder, const Trial& trial, const Record&
       "#!/bin/sh\n# Measures trial {} beside what it was compared with, as this run did. Needs `hone` in PATH.\n"
       "cd \"$(dirname \"$0\")\" || exit 1\n"
       "exec hone bench {} --config {} \\\n  --vs {} --vs-config settings.json \\\n  --data {} --seed {} \"$@\"\n",
-      trial.number, quoted(from_trial(parent->configuration.model, trial, record)),
-      quoted(from_trial(fs::path(parent->dir) / "settings.json", trial, record)),
-      quoted(from_trial(trial.configuration.model, trial, record)), quoted(from_trial(kSamples, trial, record)),
-      record.plan.seed);
+      trial.number, shell_quoted(from_trial(parent->configuration.model, trial, record)),
+      shell_quoted(from_trial(fs::path(parent->dir) / "settings.json", trial, record)),
+      shell_quoted(from_trial(trial.configuration.model, trial, record)),
+      shell_quoted(from_trial(kSamples, trial, record)), record.plan.seed);
   HONE_TRY(write_file(folder / "reproduce.sh", text));
   std::error_code code;
   fs::permissions(folder / "reproduce.sh", fs::perms(0755), code);

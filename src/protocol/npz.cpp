@@ -8,6 +8,8 @@
 #include <locale.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <memory>
 #include <optional>
 
@@ -102,10 +104,20 @@ Result<Tensor> read_entry(archive* a, archive_entry* entry, const std::string& w
   return tensor;
 }
 
+// An archive without entries is its end record and nothing else (APPNOTE.TXT 4.3.16); libarchive takes it for no zip.
+// It is the sample of a model without inputs, and what numpy writes for no arrays.
+bool is_empty_archive(std::span<const std::byte> bytes) {
+  constexpr size_t kEndRecord = 22;
+  constexpr std::array<std::byte, 4> kSignature = {std::byte{'P'}, std::byte{'K'}, std::byte{5}, std::byte{6}};
+  if (bytes.size() != kEndRecord || !std::equal(kSignature.begin(), kSignature.end(), bytes.begin())) return false;
+  return std::all_of(bytes.begin() + kSignature.size(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
+}
+
 }  // namespace
 
 Result<NamedTensors> read_npz(const fs::path& path) {
   const auto file = HONE_TRY(MappedFile::open(path));
+  if (is_empty_archive(file->bytes())) return NamedTensors{};
   const Utf8Names utf8_names;
   const std::unique_ptr<archive, FreeReader> a(archive_read_new());
   archive_read_support_format_zip_seekable(a.get());

@@ -76,6 +76,18 @@ TEST_F(NumpyFile, GivesTextAsUtf8AndKeepsNamesWithAnyCharacters) {
   EXPECT_EQ(array("übung/a:0").dims(), (std::vector<int64_t>{2, 3}));
 }
 
+TEST(Npz, WithoutArraysIsReadAsItWasWritten) {
+  const auto scratch = ScratchFolder::create("hone-npz").value();
+  const fs::path file = scratch.path() / "none.npz";
+  ASSERT_TRUE(write_npz(file, {}));
+  const auto read = read_npz(file);
+  ASSERT_TRUE(read) << read.error().line();
+  EXPECT_TRUE(read->empty());
+  const std::string bytes = read_file(file).value();
+  ASSERT_TRUE(write_file(file, bytes.substr(0, bytes.size() - 1)));
+  EXPECT_FALSE(read_npz(file)) << "cut off";
+}
+
 TEST(Npz, ReadsDeflatedArrays) {
   const auto read = read_npz(array_file("deflated.npz"));
   ASSERT_TRUE(read) << read.error().line();

@@ -228,4 +228,13 @@ Result<Diagnosis> diagnose(const profile::Profile& profile, const model::Graph& 
   return Diagnoser(profile, graph, machine, conditions).run();
 }
 
+Result<Diagnosis> diagnose_file(const fs::path& file, const model::Model& model, const Machine& machine,
+                                const Conditions& conditions) {
+  const profile::Profile profile = HONE_TRY(profile::read(file));
+  model::Model frozen = model.clone();
+  // Known dims give exact costs where the profile has no shapes.
+  if (!frozen.freeze_shapes(conditions.shapes)) return diagnose(profile, model.graph(), machine, conditions);
+  return diagnose(profile, frozen.graph(), machine, conditions);
+}
+
 }  // namespace hone::diagnose

@@ -13,7 +13,6 @@
 #include "loop/environment.h"
 #include "measure/place.h"
 #include "measure/topology.h"
-#include "profile/profile.h"
 #include "protocol/fix.h"
 #include "run/best.h"
 #include "run/layout.h"
@@ -242,13 +241,9 @@ Result<diagnose::Diagnosis> WorkerLab::profile(const engine::Configuration& what
   std::error_code code;
   fs::rename(options.log, task.folder / "collect_profile.log", code);
   if (raw.files.empty()) return fail(tool_failed("the engine's profiler wrote nothing", what.engine));
-  const profile::Profile profile = HONE_TRY(profile::read(raw.files.front()));
-  const model::Model* loaded = HONE_TRY(model_of(what.model));
-  model::Model model = loaded->clone();
-  // Known dims give exact costs where the profile has no shapes; a model whose inputs were changed keeps its own.
-  if (!model.freeze_shapes(protocol_->shapes)) model = loaded->clone();
+  const model::Model* model = HONE_TRY(model_of(what.model));
   const diagnose::Machine machine = is_fake(plan_) ? diagnose::describe_machine() : HONE_TRY(diagnose::machine_peaks());
-  return diagnose::diagnose(profile, model.graph(), machine, {protocol_->shapes, plan_.threads, latency_ms});
+  return diagnose::diagnose_file(raw.files.front(), *model, machine, {protocol_->shapes, plan_.threads, latency_ms});
 }
 
 Result<const model::Model*> WorkerLab::model_of(const fs::path& path) {

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include "cli/log.h"
 #include "cli/measured.h"
 #include "diagnose/diagnose.h"
 #include "diagnose/peaks.h"
-#include "profile/profile.h"
 
 namespace hone::cli {
 
@@ -32,9 +32,9 @@ Result<diagnose::Diagnosis> diagnosed(const Flags& flags, const Measured& measur
   auto worker = HONE_TRY(worker::Worker::start(options));
   raw = HONE_TRY(worker->profile(flags.iterations));
   if (raw.files.empty()) return fail(tool_failed("the engine wrote no profile", folder.string()));
-  const profile::Profile profile = HONE_TRY(profile::read(raw.files.front()));
+  for (const fs::path& file : raw.files) log_detail("profile " + file.string());
   model::Model model = HONE_TRY(model::Model::load(measured.configuration.model));
-  HONE_TRY(model.freeze_shapes(measured.fixed.protocol.shapes));
+  HONE_TRY(model.infer_shapes());
   // The profiler slows the run down: what is outside of kernels is judged by a run without it.
   const measure::Measurement plain =
       HONE_TRY(measure::measure(measured.configuration, measured.bench, 1, kPlainSeconds));
@@ -42,7 +42,8 @@ Result<diagnose::Diagnosis> diagnosed(const Flags& flags, const Measured& measur
   conditions.latency_ms = plain.execute_ms.median;
   conditions.shapes = measured.fixed.protocol.shapes;
   conditions.threads = measured.fixed.protocol.threads;
-  return diagnose::diagnose(profile, model.graph(), HONE_TRY(diagnose::machine_peaks()), conditions);
+  log_detail(fmt::format("latency without the profiler {:.4g} ms", conditions.latency_ms));
+  return diagnose::diagnose_file(raw.files.front(), model, HONE_TRY(diagnose::machine_peaks()), conditions);
 }
 
 void print_diagnosis(const diagnose::Diagnosis& d, size_t top) {

@@ -87,11 +87,11 @@ Departure describe(const Graph& a, const Graph& b, const Metrics& departed, cons
 }
 
 Status run_with_outputs(const Model& model, const std::vector<std::string>& names, const fs::path& file,
-                        const fs::path& outputs, const RunModel& run) {
+                        const fs::path& outputs, Side side, const RunModel& run) {
   Model copy = model.clone();
   for (const auto& name : names) copy.graph().add_output(copy.graph().find_value(name));
   HONE_TRY(copy.save(file));
-  return run(file, outputs);
+  return run(side, file, outputs);
 }
 
 // Metrics of the chunk's tensors, worst over samples, in the chunk's order.
@@ -161,8 +161,8 @@ Result<std::optional<Departure>> find_departure(const Model& a, const Model& b, 
   for (const auto& names : chunks_of(shared_tensors(left.graph(), right.graph()), kChunkBytes, kChunkTensors)) {
     const fs::path work = scratch / "layerwise";
     HONE_TRY(make_directories(work));
-    HONE_TRY(run_with_outputs(left, names, work / "a.onnx", work / "a", run));
-    HONE_TRY(run_with_outputs(right, names, work / "b.onnx", work / "b", run));
+    HONE_TRY(run_with_outputs(left, names, work / "a.onnx", work / "a", Side::kA, run));
+    HONE_TRY(run_with_outputs(right, names, work / "b.onnx", work / "b", Side::kB, run));
     auto metrics = HONE_TRY(compare_chunk(work / "a", work / "b", names));
     std::error_code ignored;
     fs::remove_all(work, ignored);

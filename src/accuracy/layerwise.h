@@ -46,8 +46,10 @@ struct Departure {
 std::optional<Departure> first_departure(const model::Graph& a, const model::Graph& b,
                                          const std::vector<Metrics>& metrics, const Gate& gate, Class accuracy_class);
 
-// Runs the model file over all samples and writes sample_NNNN.npz to the folder.
-using RunModel = std::function<Status(const fs::path& model, const fs::path& outputs)>;
+// Runs the model file over all samples and writes sample_NNNN.npz to the folder. Each side may have an engine of its
+// own.
+enum class Side { kA, kB };
+using RunModel = std::function<Status(Side side, const fs::path& model, const fs::path& outputs)>;
 // The whole search; `scratch` takes models and outputs, which are removed again. Stops at the first chunk with a
 // departure; nullopt: every shared tensor holds.
 Result<std::optional<Departure>> find_departure(const model::Model& a, const model::Model& b, const Gate& gate,

@@ -101,14 +101,14 @@ TEST(Layerwise, TheWholeSearchRunsBothModelsWithExtraOutputs) {
   const auto scratch = ScratchFolder::create("hone-layerwise").value();
   std::vector<std::string> seen;
   // Stands for an engine: writes every output of the model it is given; b and what follows differ in the second model.
-  const RunModel run = [&](const fs::path& file, const fs::path& out) -> Status {
+  const RunModel run = [&](Side side, const fs::path& file, const fs::path& out) -> Status {
     const Model model = HONE_TRY(Model::load(file));
     HONE_TRY(model.check());
     model::NamedTensors outputs;
     for (const auto id : model.graph().outputs()) {
       const std::string& name = model.graph().value(id).name;
       seen.push_back(name);
-      const bool differs = file.filename() == "b.onnx" && name != "a";
+      const bool differs = side == Side::kB && name != "a";
       outputs.emplace_back(name, Tensor::of<float>({1, 2}, {1, differs ? 2.5f : 2}));
     }
     return protocol::write_samples(out, {outputs, outputs});
@@ -122,7 +122,7 @@ TEST(Layerwise, TheWholeSearchRunsBothModelsWithExtraOutputs) {
 
   const auto none = find_departure(a, a, {}, Class::kExact, scratch.path(), run);
   EXPECT_TRUE(none && none->has_value()) << "the stand-in lies about b.onnx";
-  const RunModel honest = [&](const fs::path& file, const fs::path& out) -> Status {
+  const RunModel honest = [&](Side, const fs::path& file, const fs::path& out) -> Status {
     fs::copy_file(file, out.parent_path() / "kept", fs::copy_options::overwrite_existing);
     return protocol::write_samples(out, {{{"a", Tensor::of<float>({1, 2}, {1, 2})}}});
   };
@@ -134,7 +134,7 @@ TEST(Layerwise, AFailedRunIsPassedOn) {
   const auto scratch = ScratchFolder::create("hone-layerwise").value();
   const auto result =
       find_departure(a, a, {}, Class::kExact, scratch.path(),
-                     [](const fs::path&, const fs::path&) -> Status { return fail(tool_failed("engine died")); });
+                     [](Side, const fs::path&, const fs::path&) -> Status { return fail(tool_failed("engine died")); });
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().kind, ErrorKind::kToolFailed);
 }

@@ -6,8 +6,12 @@
 
 #include <atomic>
 #include <charconv>
+#include <cmath>
 #include <csignal>
 #include <cstdio>
+
+#include "run/secrets.h"
+#include "run/shell.h"
 
 namespace hone::cli {
 
@@ -22,6 +26,17 @@ const std::vector<Command>& all_commands() {
   };
 #undef HONE_COMMAND
   return commands;
+}
+
+std::string command_line_of(int argc, const char* const* argv) {
+  constexpr const char* kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=.,:/@%";
+  std::string out = "hone";
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const bool plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
+    out += " " + (plain ? word : run::shell_quoted(word));
+  }
+  return run::mask_secrets(out);
 }
 
 void print_document(const char* command, Json document) {
@@ -87,7 +102,7 @@ Result<double> parse_duration(const std::string& text) {
   if (unit == "ms") scale = 1e-3;
   if (unit == "m" || unit == "min") scale = 60;
   if (unit == "h") scale = 3600;
-  if (code != std::errc() || scale == 0 || value <= 0)
+  if (code != std::errc() || scale == 0 || !std::isfinite(value) || value <= 0)
     return fail(usage_error("not a duration", text, "write it as 90s, 10m or 1h"));
   return value * scale;
 }

@@ -23,7 +23,8 @@ struct Global {
   bool quiet = false;
   bool verbose = false;
   fs::path log_file;
-  int threads = 0;  // 0 = all cores
+  int threads = 0;           // 0 = all cores
+  std::string command_line;  // as it was given, quoted for a shell, secrets masked
 };
 
 using Action = std::function<Result<int>()>;
@@ -36,6 +37,9 @@ struct Command {
 };
 
 const std::vector<Command>& all_commands();
+
+// The words of a command line as a shell would need them, secrets masked.
+std::string command_line_of(int argc, const char* const* argv);
 
 // Writes the document to standard output, with "schema": "hone.<command>/1" first.
 void print_document(const char* command, Json document);

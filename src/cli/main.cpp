@@ -9,6 +9,7 @@
 
 #include "base/text.h"
 #include "cli/command.h"
+#include "cli/log.h"
 
 #ifndef HONE_VERSION
 #define HONE_VERSION "unknown"
@@ -19,16 +20,17 @@ namespace {
 
 void add_global_flags(CLI::App& app, Global& global) {
   app.add_flag("--json", global.json, "one machine-readable document on standard output");
-  app.add_flag("-q,--quiet", global.quiet, "no progress, only results and errors");
-  app.add_flag("-v,--verbose", global.verbose, "more of what is done and why");
-  app.add_option("--log-file", global.log_file, "write the log there as well")->type_name("FILE");
+  CLI::Option* quiet = app.add_flag("-q,--quiet", global.quiet, "no progress, only results and errors");
+  app.add_flag("-v,--verbose", global.verbose, "every step and its numbers, on standard error")->excludes(quiet);
+  app.add_option("--log-file", global.log_file, "keep every step there, with times in UTC (appended)")
+      ->type_name("FILE");
   app.add_option("--threads", global.threads, "use that many cores (default: all)")
       ->check(CLI::Range(1, 4096))
       ->type_name("N");
 }
 
 int report(const Error& error, const Global& global, const char* command) {
-  fmt::print(stderr, "hone: {}\n", error.line());
+  log_line("hone: " + error.line());
   if (global.json) {
     Json document;
     document["error"] = {{"what", error.what}, {"where", error.where}, {"todo", error.todo}, {"line", error.line()}};
@@ -44,11 +46,15 @@ std::string parse_error_line(const CLI::App& app, const CLI::ParseError& error, 
   const CLI::App* current = &app;
   for (const CLI::App* sub : app.get_subcommands()) current = sub;
   std::vector<std::string> known;
-  for (const CLI::Option* option : current->get_options())
+  for (const CLI::Option* option : current->get_options()) {
     for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) known.push_back("-" + name);
+  }
   if (current == &app)
     for (const Command& command : all_commands()) known.emplace_back(command.name);
-  for (int i = 1; i < argc; ++i) {
+  // Only these two can mean a word that nobody declared; every other error says itself what is wrong.
+  const bool unknown_word = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr || current == &app;
+  for (int i = 1; unknown_word && i < argc; ++i) {
     const std::string word = std::string(argv[i]).substr(0, std::string(argv[i]).find('='));
     if (std::find(known.begin(), known.end(), word) != known.end()) continue;
     if (word.empty() || (word[0] != '-' && !(current == &app && i == 1))) continue;
@@ -89,8 +95,13 @@ int run(int argc, char** argv) {
   }
   for (auto& [sub, action] : actions) {
     if (!sub->parsed()) continue;
+    global.command_line = command_line_of(argc, argv);
+    if (Status opened = open_log(global); !opened) return report(opened.error(), global, sub->get_name().c_str());
+    log_detail(global.command_line);
     Result<int> status = action();
-    return status ? *status : report(status.error(), global, sub->get_name().c_str());
+    const int exit = status ? *status : report(status.error(), global, sub->get_name().c_str());
+    log_detail(fmt::format("exit status {}", exit));
+    return exit;
   }
   return 2;
 }

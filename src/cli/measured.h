@@ -21,7 +21,9 @@ struct MeasuredFlags {
   std::vector<std::string> settings;  // id=value
   std::string config;                 // a run's settings.json
   uint64_t seed = 42;
-  void declare(CLI::App& app);
+  void declare(CLI::App& app);         // all of them
+  void declare_data(CLI::App& app);    // MODEL, --data, --shape, --seed: for commands that say themselves what runs it
+  void declare_engine(CLI::App& app);  // --engine, --set, --config
 };
 
 struct Measured {

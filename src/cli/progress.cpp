@@ -9,6 +9,7 @@
 #include <cstdlib>
 
 #include "base/clock.h"
+#include "cli/log.h"
 
 namespace hone::cli {
 
@@ -30,9 +31,10 @@ Progress::Progress(std::string title, bool enabled)
     : title_(std::move(title)), enabled_(enabled), terminal_(::isatty(STDERR_FILENO) == 1) {}
 
 void Progress::show(const std::string& text) {
-  if (!enabled_) return;
-  const double now = static_cast<double>(steady_clock().now_ns()) / 1e9;
   std::string out = title_.empty() ? text : title_ + ": " + text;
+  log_detail(out);
+  if (!enabled_ || log_is_verbose()) return;
+  const double now = static_cast<double>(steady_clock().now_ns()) / 1e9;
   if (terminal_) {
     if (out.size() >= terminal_width()) out.resize(terminal_width() - 1);
     fmt::print(stderr, "\r\033[K{}", out);
@@ -46,7 +48,7 @@ void Progress::show(const std::string& text) {
 
 void Progress::line(const std::string& text) {
   done();
-  if (enabled_) fmt::print(stderr, "{}\n", text);
+  log_line(text, enabled_);
 }
 
 void Progress::done() {

@@ -4,6 +4,7 @@
 
 #include "accuracy/accuracy.h"
 #include "accuracy/layerwise.h"
+#include "cli/log.h"
 #include "cli/measured.h"
 
 namespace hone::cli {
@@ -27,6 +28,7 @@ Status run_samples(const engine::Configuration& what, const Measured& measured, 
   options.cpus = measured.bench.cpus;
   options.cancelled = interrupted_by_signal;
   HONE_TRY(make_directories(out));
+  log_detail("running all samples by " + dump_json_line(what.to_json()));
   auto worker = HONE_TRY(worker::Worker::start(options));
   return worker->run_samples(out);
 }
@@ -47,12 +49,16 @@ void print_outputs(const accuracy::Report& report) {
 
 // Runs both models with shared intermediate tensors as extra outputs, in chunks, and finds the first that departs.
 Result<std::optional<accuracy::Departure>> first_departure(const Flags& flags, const Measured& measured,
+                                                           const engine::Configuration& other,
                                                            const accuracy::Gate& gate) {
   const model::Model a = HONE_TRY(model::Model::load(flags.a.model));
   const model::Model b = HONE_TRY(model::Model::load(flags.b));
   return accuracy::find_departure(a, b, gate, class_from(flags.accuracy_class), measured.scratch->path(),
-                                  [&](const fs::path& model, const fs::path& out) {
-                                    return run_samples(engine::accuracy_reference(model), measured, out);
+                                  [&](accuracy::Side side, const fs::path& model, const fs::path& out) {
+                                    engine::Configuration what =
+                                        side == accuracy::Side::kA ? engine::accuracy_reference(model) : other;
+                                    what.model = model;
+                                    return run_samples(what, measured, out);
                                   });
 }
 
@@ -72,7 +78,7 @@ Result<int> run(const Flags& flags, const Global& global) {
   const accuracy::Report report = HONE_TRY(
       accuracy::compare_folders(out_a, out_b, gate, class_from(flags.accuracy_class), measured.fixed.data.synthetic));
   std::optional<accuracy::Departure> departure;
-  if (flags.layerwise) departure = HONE_TRY(first_departure(flags, measured, gate));
+  if (flags.layerwise) departure = HONE_TRY(first_departure(flags, measured, other, gate));
   if (global.json) {
     Json document = report.to_json();
     if (flags.layerwise) document["first_departure"] = departure ? departure->to_json() : Json(nullptr);
@@ -83,14 +89,14 @@ Result<int> run(const Flags& flags, const Global& global) {
   print_outputs(report);
   if (departure) fmt::print("first departure: {}\n", departure->sentence());
   if (flags.layerwise && !departure) fmt::print("no tensor that both models have departs\n");
-  for (const std::string& note : report.notes) fmt::print(stderr, "note: {}\n", note);
+  for (const std::string& note : report.notes) log_line("note: " + note);
   fmt::print("{}{}\n", report.passed ? "PASSED" : "FAILED: ", report.passed ? "" : report.why);
   return report.passed ? 0 : 1;
 }
 
 Action declare(CLI::App& app, Global& global) {
   auto flags = std::make_shared<Flags>();
-  flags->a.declare(app);
+  flags->a.declare_data(app);
   app.add_option("OTHER", flags->b, "the model that is checked")->required();
   app.add_option("--other-engine", flags->b_engine, "what runs OTHER (default onnxruntime)")->type_name("NAME");
   app.add_option("--other-set", flags->b_settings, "a setting for OTHER (repeatable)")->type_name("id=value");

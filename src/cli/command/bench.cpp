@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/machine.h"
+#include "cli/log.h"
 #include "cli/measured.h"
 #include "cli/progress.h"
 
@@ -47,7 +48,7 @@ Result<int> bench_one(const Flags& flags, const Global& global, Measured& measur
       t.median, t.p5, t.p95, t.min, t.samples, flags.instances, m.place);
   fmt::print("  memory   peak {:.1f} MB\n  load     {:.3g} s\n", static_cast<double>(m.peak_memory_bytes) / 1e6,
              m.open_seconds);
-  for (const std::string& warning : m.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : m.warnings) log_line("warning: " + warning);
   return 0;
 }
 
@@ -62,6 +63,9 @@ Result<int> bench_two(const Flags& flags, const Global& global, Measured& measur
   rule.until_outcome = true;  // here the word is the answer: a roll back alone is not
   const measure::Comparison c = HONE_TRY(measure::compare(measured.configuration, other, measured.bench, rule));
   progress.done();
+  for (const measure::Look& look : c.looks)
+    log_detail(fmt::format("look after {} pairs at {}: log ratio {:.4f} [{:.4f}, {:.4f}]", look.pairs, c.place,
+                           look.mean, look.low, look.high));
   const bool decided = c.outcome != measure::Outcome::kUndecided;
   if (global.json) {
     Json document = c.to_json();
@@ -77,20 +81,27 @@ Result<int> bench_two(const Flags& flags, const Global& global, Measured& measur
   fmt::print("{}: B is {:.3f} times as fast as A [{:.3f}, {:.3f}], {} instance pairs in {:.1f} s, place {}\n",
              measure::to_text(c.outcome), c.speedup.estimate, c.speedup.low, c.speedup.high, c.pairs.size(), c.seconds,
              c.place);
-  for (const std::string& warning : c.warnings) fmt::print(stderr, "warning: {}\n", warning);
+  for (const std::string& warning : c.warnings) log_line("warning: " + warning);
   return decided ? 0 : 1;
 }
 
 Action declare(CLI::App& app, Global& global) {
   auto flags = std::make_shared<Flags>();
   flags->measured.declare(app);
-  app.add_option("--vs", flags->vs, "compare with this model, interleaved, and give a verdict")->type_name("OTHER");
-  app.add_option("--vs-engine", flags->vs_engine, "engine of OTHER (default: the same)")->type_name("NAME");
-  app.add_option("--vs-set", flags->vs_settings, "a setting for OTHER (repeatable)")->type_name("id=value");
-  app.add_option("--vs-config", flags->vs_config, "engine and settings of OTHER from a file")->type_name("FILE");
-  app.add_option("--instances", flags->instances, "fresh processes of one Measurement")->check(CLI::Range(1, 100));
-  app.add_option("--time", flags->time, "measured time of one Measurement (default 2s)")->type_name("TIME");
-  app.add_option("--budget", flags->budget, "give up a comparison after this time")->type_name("TIME");
+  CLI::Option* vs =
+      app.add_option("--vs", flags->vs, "compare with this model, interleaved, and give a verdict")->type_name("OTHER");
+  app.add_option("--vs-engine", flags->vs_engine, "engine of OTHER (default: the same)")->type_name("NAME")->needs(vs);
+  app.add_option("--vs-set", flags->vs_settings, "a setting for OTHER (repeatable)")->type_name("id=value")->needs(vs);
+  app.add_option("--vs-config", flags->vs_config, "engine and settings of OTHER from a file")
+      ->type_name("FILE")
+      ->needs(vs);
+  app.add_option("--instances", flags->instances, "fresh processes of one Measurement")
+      ->check(CLI::Range(1, 100))
+      ->excludes(vs);
+  app.add_option("--time", flags->time, "measured time of one Measurement (default 2s)")
+      ->type_name("TIME")
+      ->excludes(vs);
+  app.add_option("--budget", flags->budget, "give up a comparison after this time")->type_name("TIME")->needs(vs);
   return [flags, &global]() -> Result<int> {
     Measured measured = HONE_TRY(prepare(flags->measured, global));
     print_notes(measured.fixed.data, global);

@@ -2,7 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "cli/command.h"
+#include "cli/log.h"
 #include "cli/progress.h"
 #include "loop/optimize.h"
 #include "report/report.h"
@@ -20,7 +23,8 @@ struct Flags {
   uint64_t seed = 42;
   int max_trials = 0;
   size_t samples = 64;
-  bool dry_run = false;
+  bool dry_run = false, lower_is_better = false;
+  double quality_loss = accuracy::Gate().quality_loss;
 };
 
 std::vector<std::string> words(const std::vector<std::string>& texts) {
@@ -34,10 +38,23 @@ std::vector<std::string> words(const std::vector<std::string>& texts) {
   return out;
 }
 
-Result<loop::OptimizeOptions> options_from(const Flags& flags, const Global& global) {
+// A run goes on with the flags of its start: any other beside --resume would be ignored.
+Status require_nothing_beside_resume(const CLI::App& app) {
+  static const std::vector<std::string> allowed = {"--resume", "--json", "--quiet", "--verbose", "--log-file"};
+  for (const CLI::Option* option : app.get_options())
+    if (option->count() > 0 && std::find(allowed.begin(), allowed.end(), option->get_name()) == allowed.end())
+      return fail(usage_error("--resume goes on with the flags of the run's start, it takes no other",
+                              option->get_name(), "leave it out, or start a new run"));
+  return {};
+}
+
+Result<loop::OptimizeOptions> options_from(const Flags& flags, const Global& global, const CLI::App& app) {
   loop::OptimizeOptions options;
   options.resume = flags.resume;
-  if (!flags.resume.empty()) return options;
+  if (!flags.resume.empty()) {
+    HONE_TRY(require_nothing_beside_resume(app));
+    return options;
+  }
   if (flags.model.empty())
     return fail(usage_error("optimize needs a model", {}, "hone optimize model.onnx --data samples/"));
   options.model = flags.model;
@@ -49,6 +66,8 @@ Result<loop::OptimizeOptions> options_from(const Flags& flags, const Global& glo
   options.max_trials = flags.max_trials;
   options.gate.level = flags.accuracy;
   options.gate.quality_command = flags.quality_command;
+  options.gate.quality_lower_is_better = flags.lower_is_better;
+  options.gate.quality_loss = flags.quality_loss;
   if (flags.max_abs >= 0) options.gate.max_abs = flags.max_abs;
   if (flags.min_cosine >= -1) options.gate.min_cosine = flags.min_cosine;
   if (flags.topk >= 0) options.gate.topk = flags.topk;
@@ -62,6 +81,7 @@ Result<loop::OptimizeOptions> options_from(const Flags& flags, const Global& glo
   options.threads = global.threads;
   options.sample_limit = flags.samples;
   options.keep = HONE_TRY(run::keep_from(flags.keep));
+  options.command_line = global.command_line;
   return options;
 }
 
@@ -122,7 +142,7 @@ Result<int> finish(const loop::Outcome& outcome, const Flags& flags, const Globa
   for (const run::Check& check : run::checklist(outcome)) {
     if (check.passed) continue;
     status = 1;
-    fmt::print(stderr, "hone: check does not hold: {}: {}: {}\n", check.list, check.item, check.note);
+    log_line(fmt::format("hone: check does not hold: {}: {}: {}", check.list, check.item, check.note));
   }
   if (global.json)
     print_document("optimize", outcome.to_json());
@@ -147,8 +167,17 @@ Action declare(CLI::App& app, Global& global) {
   app.add_option("--max-abs", flags->max_abs, "largest absolute difference allowed");
   app.add_option("--min-cosine", flags->min_cosine, "smallest cosine allowed");
   app.add_option("--topk", flags->topk, "smallest share of equal top-1 classes allowed (0..1)");
-  app.add_option("--quality-cmd", flags->quality_command, "a command that prints a number for a folder of outputs")
-      ->type_name("CMD");
+  CLI::Option* quality =
+      app.add_option("--quality-cmd", flags->quality_command,
+                     "a command that prints a number for a folder of outputs ($1); larger is better unless "
+                     "--quality-lower-is-better")
+          ->type_name("CMD");
+  app.add_flag("--quality-lower-is-better", flags->lower_is_better, "the number is an error: smaller is better")
+      ->needs(quality);
+  app.add_option("--quality-loss", flags->quality_loss, "part of the original's number that may be lost (default 0.01)")
+      ->check(CLI::Range(0.0, 1.0))
+      ->type_name("SHARE")
+      ->needs(quality);
   app.add_option("--only", flags->only, "only these changes")->type_name("CHANGE-ID[,...]");
   app.add_option("--skip", flags->skip, "not these changes")->type_name("CHANGE-ID[,...]");
   app.add_option("--seed", flags->seed, "of synthetic data and of the order of blocks")->type_name("N");
@@ -159,8 +188,8 @@ Action declare(CLI::App& app, Global& global) {
   app.add_option("--resume", flags->resume, "go on with an interrupted run; other flags are kept from its start")
       ->type_name("RUNDIR");
   app.add_flag("--dry-run", flags->dry_run, "measure and diagnose, list the changes with predictions, and stop");
-  return [flags, &global]() -> Result<int> {
-    loop::OptimizeOptions options = HONE_TRY(options_from(*flags, global));
+  return [flags, &global, &app]() -> Result<int> {
+    loop::OptimizeOptions options = HONE_TRY(options_from(*flags, global, app));
     Screen screen(!global.quiet);
     const loop::Outcome outcome = HONE_TRY(loop::optimize(options, screen));
     screen.done();

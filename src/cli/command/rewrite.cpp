@@ -4,6 +4,7 @@
 
 #include "change/rewrite/driver.h"
 #include "cli/command.h"
+#include "cli/log.h"
 
 namespace hone::cli {
 
@@ -58,6 +59,17 @@ void print_report(const change::RewriteReport& report, bool explain, const fs::p
   fmt::print("wrote {}\n", output.string());
 }
 
+void log_report(const change::RewriteReport& report) {
+  for (const std::string& renamed : report.renamed_nodes) log_detail("renamed " + renamed);
+  if (report.opset_after != report.opset_before)
+    log_detail(fmt::format("opset {} -> {}", report.opset_before, report.opset_after));
+  for (const change::RuleReport& rule : report.rules) {
+    for (const std::string& site : rule.sites) log_detail(fmt::format("{} fired at {}", rule.id, site));
+    for (const change::Refusal& refusal : rule.refused)
+      log_detail(fmt::format("{} refused {}: {}", rule.id, refusal.node, refusal.why));
+  }
+}
+
 Result<int> run(const Flags& flags, const Global& global) {
   if (flags.list) return list_rules(global);
   if (flags.model.empty()) return fail(usage_error("rewrite needs a model", {}, "hone rewrite model.onnx -o out.onnx"));
@@ -72,15 +84,16 @@ Result<int> run(const Flags& flags, const Global& global) {
   const auto shapes = HONE_TRY(parse_shapes(flags.shapes));
   if (!shapes.empty()) HONE_TRY(model.freeze_shapes(shapes));
   change::RewriteOptions options;
-  options.explain = flags.explain || global.json;
+  options.explain = flags.explain || global.json || global.verbose || !global.log_file.empty();
   const change::RewriteReport report = HONE_TRY(change::rewrite(model, HONE_TRY(chosen_rules(flags)), options));
+  log_report(report);
   model::SaveOptions save;
   if (flags.weights == "inline") save.weights = model::SaveOptions::Weights::kInline;
   if (flags.weights == "external") save.weights = model::SaveOptions::Weights::kExternal;
   const auto files = HONE_TRY(model.save(flags.output, save));
   if (global.json) {
     Json document = report.to_json();
-    document["checker"] = "passed";
+    document["checker"] = report.fired() > 0 ? "passed" : "not run: nothing fired";
     document["output"] = files.front().string();
     print_document("rewrite", std::move(document));
   } else if (!global.quiet) {

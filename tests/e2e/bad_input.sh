@@ -27,6 +27,12 @@ expect 2 'did you mean' hone bench "$model" --set intra_op_thread=1
 expect 2 'missing_data' hone bench "$model" --data missing_data
 expect 2 'an original is never overwritten' hone rewrite "$model" -o "$model"
 expect 2 'no rewrite is called' hone rewrite "$model" -o o.onnx --pass nonsense
+expect 2 "takes no other: --dry-run" hone optimize --resume some_run --dry-run
+expect 2 '--budget requires --vs' hone bench "$model" -q --budget 5m
+expect 2 '--vs excludes --time' hone bench "$model" --vs "$model" --time 1s
+expect 2 '--engine' hone align "$model" "$model" --engine openvino
+expect 2 '--quiet' hone bench "$model" --quiet --verbose
+expect 2 '/proc/nowhere/log' hone rewrite --list --log-file /proc/nowhere/log
 mkdir locked; echo 'not a run' >locked/journal.sqlite
 expect 2 'locked' hone report locked
 [ ! -e runs ] || { echo "FAILED: something was written to runs/"; fails=1; }

@@ -30,6 +30,24 @@ import json
 a, b = json.load(open("result.json")), json.load(open("again.json"))
 assert a["speedup"] == b["speedup"] and a["trials"] == b["trials"]
 P
+grep -q '^command_line: hone optimize .* --seed 7 ' run/manifest.txt
+# A hone that holds a folder (stopped in the middle, so that it can't end first) keeps every other one out.
+hone optimize "$model" --engine fake --out held --seed 7 --max-trials 3 --quiet &
+first=$!
+until [ -s held/lock ] && [ -s held/journal.sqlite ]; do
+  kill -0 $first || { echo "FAILED: the first hone ended before it could be stopped"; exit 1; }
+  sleep 0.01
+done
+kill -STOP $first
+for second in "--resume held" "$model --engine fake --out held"; do
+  status=0
+  hone optimize $second --quiet 2>second.txt || status=$?
+  [ $status = 2 ] && grep -q "^hone: another hone works in this run directory (pid $first " second.txt ||
+    { echo "FAILED: a second hone got status $status: $(cat second.txt)"; kill -CONT $first; exit 1; }
+done
+kill -CONT $first
+wait $first
+hone optimize --resume held --quiet
 hone runs show run | grep -q 'stopped because of'
 hone report run --quiet
 hone optimize "$model" --engine fake --dry-run --json --quiet >plan.json

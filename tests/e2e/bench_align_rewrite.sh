@@ -17,12 +17,12 @@ grep -Eq '^20[0-9-]+T[0-9:.]+Z hone rewrite ' log.txt && grep -q 'fired at' log.
 hone align "$model" out.onnx --layerwise --other-set graph_optimization=disabled --other-set intra_op_threads=1 --verbose >aligned.txt 2>verbose.txt
 grep -q PASSED aligned.txt
 [ "$(grep -c '"intra_op_threads":"1"' verbose.txt)" -ge 2 ] || { echo "FAILED: --layerwise ignores --other-set"; cat verbose.txt; exit 1; }
-hone doctor --model "$model" --json --quiet >doctor.json
+HONE_FAKE_ENGINE=1 hone doctor --model "$model" --engine fake --json --quiet >doctor.json  # a clock of its own: no waiting
 python3 - <<'P'
 import json
 b, r, a, p, l = (json.load(open(f + ".json")) for f in ("bench", "rewrite", "align", "profile", "rules"))
 d = json.load(open("doctor.json"))
-assert d["model"]["smallest_speedup"] > 1 and d["model"]["aa"]["pairs"]
+assert 1 < d["model"]["smallest_speedup"] < 1.2 and d["model"]["aa"]["pairs"]
 assert b["schema"] == "hone.bench/1" and b["execute_ms"]["median"] > 0 and b["peak_memory_bytes"] > 0
 assert r["checker"] == ("passed" if any(rule["fired"] for rule in r["rules"]) else "not run: nothing fired")
 assert r["nodes_after"] <= r["nodes_before"]

@@ -51,4 +51,12 @@ hone optimize --resume held --quiet
 hone runs show run | grep -q 'stopped because of'
 hone report run --quiet
 hone optimize "$model" --engine fake --dry-run --json --quiet >plan.json
+# An error rate is no score: the direction and the loss that is allowed reach the gate.
+hone optimize "$model" --engine fake --dry-run --out quality --quiet --accuracy quality --quality-cmd 'echo 1' \
+  --quality-lower-is-better --quality-loss 0.25 >/dev/null
+python3 - <<'P'
+import json, sqlite3
+gate = json.loads(sqlite3.connect("quality/journal.sqlite").execute("SELECT plan FROM run").fetchone()[0])["accuracy"]
+assert gate["level"] == "quality" and gate["quality_lower_is_better"] is True and gate["quality_loss"] == 0.25, gate
+P
 [ ! -e runs ] || { echo "FAILED: a dry run left something in runs/"; exit 1; }

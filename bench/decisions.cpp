@@ -25,9 +25,9 @@ namespace {
 
 using namespace hone;
 
-constexpr int64_t kElements = 512;      // of the extra work's tensor: some microseconds a node, below any threading
-constexpr int64_t kFirstNodes = 24;     // of the first guess
-constexpr double kLongest = 120;        // seconds of one comparison
+constexpr int64_t kElements = 512;   // of the extra work's tensor: some microseconds a node, below any threading
+constexpr int64_t kFirstNodes = 24;  // of the first guess
+constexpr double kLongest = 120;     // seconds of one comparison
 constexpr int kCalibrationPairs = 8;
 constexpr double kCloseEnough = 0.003;  // of the wanted share: calibration ends
 
@@ -131,8 +131,11 @@ void summarize(const std::vector<Json>& rows) {
   for (const Json& row : rows)
     for (const std::string& name : {row["model"].get<std::string>(), std::string("all")})
       groups[{row["kind"], name}].push_back(&row);
-  fmt::print("\nCPU: {}\n\n| kind | model | comparisons | kept | rolled back | undecided | mean effect | median s | longest s |\n"
-             "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n", machine_id().cpu);
+  fmt::print(
+      "\nCPU: {}\n\n| kind | model | comparisons | kept | rolled back | undecided | mean effect | median s | longest s "
+      "|\n"
+      "| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
+      machine_id().cpu);
   for (const auto& [key, group] : groups) {
     std::map<std::string, int> decisions;
     std::vector<double> seconds;
@@ -152,9 +155,8 @@ Status compare_once(const Subject& subject, const std::string& kind, uint64_t se
   measure::Bench bench = subject.bench;
   bench.seed = seed;
   const bool copies = kind == "A/A";
-  const measure::Comparison c =
-      HONE_TRY(copies ? measure::compare(subject.original, subject.copy, bench)
-                      : measure::compare(subject.slowed.at(kind), subject.original, bench));
+  const measure::Comparison c = HONE_TRY(copies ? measure::compare(subject.original, subject.copy, bench)
+                                                : measure::compare(subject.slowed.at(kind), subject.original, bench));
   const Json row = {{"model", subject.name},
                     {"kind", kind},
                     {"decision", measure::to_text(c.decision)},

@@ -56,11 +56,6 @@ TEST(Duration, IsInSecondsWhateverItsUnit) {
   }
 }
 
-TEST(Cpus, AreAsManyAsAskedForAndNoneMeansAll) {
-  EXPECT_TRUE(cpus_for(0).empty());
-  EXPECT_EQ(cpus_for(1).size(), 1u);
-}
-
 TEST(CommandLine, IsQuotedForAShellAndKeepsNoSecret) {
   const char* argv[] = {"/usr/bin/hone", "optimize", "my model.onnx", "--quality-cmd", "score --token abc", "it's", ""};
   EXPECT_EQ(command_line_of(7, argv), "hone optimize 'my model.onnx' --quality-cmd 'score --token ***' 'it'\\''s' ''");

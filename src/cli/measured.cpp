@@ -76,9 +76,7 @@ Result<Measured> prepare(const MeasuredFlags& flags, const Global& global) {
 Result<std::optional<measure::DeviceLock>> occupy_device(const std::string& engine, const Global& global) {
   std::optional<measure::DeviceLock> lock;
   if (engine == "fake") return lock;
-  const auto on_wait = [&] {
-    log_line("another hone measures on this machine: waiting for it", !global.quiet);
-  };
+  const auto on_wait = [&] { log_line("another hone measures on this machine: waiting for it", !global.quiet); };
   lock.emplace(HONE_TRY(measure::DeviceLock::take(measure::DeviceLock::of_cpu(), on_wait, interrupted_by_signal)));
   return lock;
 }

@@ -39,6 +39,9 @@ install(TARGETS hone-worker hone-openvino RUNTIME DESTINATION libexec/hone LIBRA
 # End-to-end stories: one short script each, found by name, run in a temporary folder of its own.
 if(HONE_TESTS AND TARGET hone)
   file(GLOB stories CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/e2e/*.sh)
+  if(NOT HONE_FOREIGN_STORIES)
+    list(FILTER stories EXCLUDE REGEX "/(install|load_snippets)\\.sh$")
+  endif()
   get_filename_component(ort_lib ${OnnxRuntime_LIBRARY} DIRECTORY)
   foreach(story IN LISTS stories)
     get_filename_component(name ${story} NAME_WE)

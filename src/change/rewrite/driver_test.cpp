@@ -28,6 +28,7 @@ using testing::HasSubstr;
 // A rule made of functions, for tests.
 class TestRule final : public Rule {
  public:
+  // `id` and `op` are literals: a copy of the rule names them too.
   TestRule(const char* id, const char* op, std::function<void(Graph&, NodeId)> edit) : op_(op), edit_(std::move(edit)) {
     info_.id = id;
   }
@@ -47,7 +48,7 @@ class TestRule final : public Rule {
 
  private:
   RuleInfo info_;
-  std::string op_;
+  std::string_view op_;
   std::function<void(Graph&, NodeId)> edit_;
 };
 

@@ -79,8 +79,9 @@ Result<Proposal> Proposal::from_json(const Json& value) {
   p.chance = HONE_TRY(json_field<double>(value, "chance"));
   p.cost_seconds = HONE_TRY(json_field<double>(value, "cost_seconds"));
   const std::string text = HONE_TRY(json_field<std::string>(value, "class"));
-  for (auto c : {accuracy::Class::kExact, accuracy::Class::kReassociating, accuracy::Class::kLossy})
-    if (accuracy::to_text(c) == text) p.accuracy = c;
+  const std::optional<accuracy::Class> known = accuracy::class_from_text(text);
+  if (!known) return fail(bad_input("not an accuracy class", text));
+  p.accuracy = *known;
   return p;
 }
 

@@ -74,17 +74,6 @@ Enum word_from(const Json& value, std::initializer_list<Enum> all) {
   throw nlohmann::json::out_of_range::create(403, "no such word: " + text, &value);
 }
 
-template <class T, class Read>
-Result<T> reading(const char* what, Read read) {
-  try {
-    T out;
-    read(&out);
-    return out;
-  } catch (const nlohmann::json::exception& e) {
-    return fail(bad_input(std::string("damaged ") + what, {}, e.what()));
-  }
-}
-
 }  // namespace
 
 Json Measurement::to_json() const {
@@ -100,7 +89,7 @@ Json Measurement::to_json() const {
 }
 
 Result<Measurement> Measurement::from_json(const Json& v) {
-  return reading<Measurement>("measurement", [&](Measurement* m) {
+  return json_document<Measurement>("measurement", [&](Measurement* m) {
     m->execute_ms = spread_from(v.at("execute_ms"));
     m->h2d_ms = optional_spread_from(v.at("h2d_ms"));
     m->d2h_ms = optional_spread_from(v.at("d2h_ms"));
@@ -137,7 +126,7 @@ Json Comparison::to_json() const {
 }
 
 Result<Comparison> Comparison::from_json(const Json& v) {
-  return reading<Comparison>("comparison", [&](Comparison* c) {
+  return json_document<Comparison>("comparison", [&](Comparison* c) {
     c->outcome = word_from(v.at("outcome"), {Outcome::kFaster, Outcome::kSlower, Outcome::kSame, Outcome::kUndecided});
     c->decision =
         word_from(v.at("decision"), {Decision::kGoOn, Decision::kKeep, Decision::kRollBack, Decision::kUndecided});

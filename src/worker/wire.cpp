@@ -16,18 +16,6 @@ Canary canary_from(const Json& value) {
   return canary;
 }
 
-// Reads a document with `read`; what the JSON library throws becomes an Error.
-template <class T, class Read>
-Result<T> reading(const char* what, Read read) {
-  try {
-    T out;
-    read(&out);
-    return out;
-  } catch (const nlohmann::json::exception& e) {
-    return fail(bad_input(std::string("damaged ") + what, {}, e.what()));
-  }
-}
-
 }  // namespace
 
 Json error_answer(const Error& error) {
@@ -41,7 +29,7 @@ Json error_answer(const Error& error) {
 
 Result<Json> answer_or_error(Json answer) {
   if (!answer.contains("error")) return answer;
-  const auto error = reading<Error>("answer", [&](Error* out) {
+  const auto error = json_document<Error>("answer", [&](Error* out) {
     const Json& value = answer.at("error");
     out->kind = static_cast<ErrorKind>(value.at("kind").get<int>());
     value.at("what").get_to(out->what);
@@ -59,7 +47,7 @@ Json to_json(const BlockRequest& r) {
 }
 
 Result<BlockRequest> block_request_from_json(const Json& value) {
-  return reading<BlockRequest>("block request", [&](BlockRequest* r) {
+  return json_document<BlockRequest>("block request", [&](BlockRequest* r) {
     value.at("settle_ms").get_to(r->settle_ms);
     value.at("min_settle_iterations").get_to(r->min_settle_iterations);
     value.at("timed_ms").get_to(r->timed_ms);
@@ -78,7 +66,7 @@ Json to_json(const engine::TensorInfo& info) {
 }
 
 Result<engine::TensorInfo> tensor_info_from_json(const Json& value) {
-  return reading<engine::TensorInfo>("tensor description", [&](engine::TensorInfo* info) {
+  return json_document<engine::TensorInfo>("tensor description", [&](engine::TensorInfo* info) {
     value.at("name").get_to(info->name);
     info->dtype = static_cast<model::DType>(value.at("dtype").get<int>());
     value.at("dims").get_to(info->dims);
@@ -114,7 +102,7 @@ Json BlockResult::to_json() const {
 }
 
 Result<BlockResult> BlockResult::from_json(const Json& value) {
-  return reading<BlockResult>("block", [&](BlockResult* b) {
+  return json_document<BlockResult>("block", [&](BlockResult* b) {
     value.at("settle_iterations").get_to(b->settle_iterations);
     value.at("iterations").get_to(b->iterations);
     value.at("start_s").get_to(b->start_s);

@@ -33,6 +33,9 @@ TEST(Proposal, RoundTripsThroughJson) {
   EXPECT_EQ(back->key(), p.key());
   EXPECT_EQ(back->finding, "small_kernels");
   EXPECT_EQ(back->accuracy, accuracy::Class::kReassociating);
+  Json damaged = p.to_json();
+  damaged["class"] = "loosy";
+  EXPECT_FALSE(Proposal::from_json(damaged)) << "a word it does not know is no class";
 }
 
 TEST(Threads, ProposesFewerThanThereAreCores) {

@@ -34,6 +34,12 @@ if(HONE_TESTS AND cli_tests)
   target_link_libraries(cli_test PRIVATE hone_cli hone_warnings GTest::gmock GTest::gtest_main)
   add_test(NAME cli COMMAND cli_test)
 endif()
+# Installed programs find the engines' libraries where scripts/setup put them. Named one by one: CMake leaves folders
+# inside the project out of INSTALL_RPATH_USE_LINK_PATH, and .deps is one.
+get_filename_component(onnxruntime_folder ${OnnxRuntime_LIBRARY} DIRECTORY)
+get_target_property(openvino_library openvino::runtime IMPORTED_LOCATION_RELEASE)
+get_filename_component(openvino_folder ${openvino_library} DIRECTORY)
+set_target_properties(hone hone-worker hone-openvino PROPERTIES INSTALL_RPATH "${onnxruntime_folder};${openvino_folder}")
 install(TARGETS hone RUNTIME DESTINATION bin)
 install(TARGETS hone-worker hone-openvino RUNTIME DESTINATION libexec/hone LIBRARY DESTINATION libexec/hone)
 # End-to-end stories: one short script each, found by name, run in a temporary folder of its own.

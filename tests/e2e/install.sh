@@ -5,6 +5,7 @@ set -euo pipefail
 export HONE_FAKE_ENGINE=1
 unset HONE_WORKER
 ./installed/bin/hone bench "$HONE_TEST_DATA/e2e/mlp.onnx" --data "$HONE_TEST_DATA/e2e/mlp_samples" --engine fake --quiet
+./installed/bin/hone bench "$HONE_TEST_DATA/e2e/mlp.onnx" --data "$HONE_TEST_DATA/e2e/mlp_samples" --engine openvino --instances 1 --time 100ms --quiet
 mkdir consumer
 cat >consumer/CMakeLists.txt <<'P'
 cmake_minimum_required(VERSION 3.25)

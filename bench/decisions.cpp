@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/machine.h"
+#include "base/statistics.h"
 #include "measure/measure.h"
 #include "model/model.h"
 #include "protocol/fix.h"
@@ -121,11 +122,6 @@ std::vector<Json> rows_of(const fs::path& path) {
   return rows;
 }
 
-double median(std::vector<double> of) {
-  std::sort(of.begin(), of.end());
-  return of.empty() ? NAN : of[of.size() / 2];
-}
-
 void summarize(const std::vector<Json>& rows) {
   std::map<std::pair<std::string, std::string>, std::vector<const Json*>> groups;
   for (const Json& row : rows)
@@ -147,7 +143,7 @@ void summarize(const std::vector<Json>& rows) {
     }
     fmt::print("| {} | {} | {} | {} | {} | {} | {:.3f} | {:.1f} | {:.1f} |\n", key.first, key.second, group.size(),
                decisions["keep"], decisions["roll_back"], decisions["undecided"], std::exp(sum / std::max(pairs, 1.0)),
-               median(seconds), *std::max_element(seconds.begin(), seconds.end()));
+               median_of(seconds), *std::max_element(seconds.begin(), seconds.end()));
   }
 }
 

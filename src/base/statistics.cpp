@@ -17,11 +17,6 @@ double median_of(std::vector<double> values) {
   return (values[(values.size() - 1) / 2] + values[values.size() / 2]) / 2;
 }
 
-double quantile_of(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  return quantile_of_sorted(values, q);
-}
-
 double quantile_of_sorted(const std::vector<double>& sorted, double q) {
   if (sorted.empty()) return 0;
   const double at = q * static_cast<double>(sorted.size() - 1);

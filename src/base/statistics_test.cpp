@@ -9,7 +9,7 @@ namespace {
 TEST(Statistics, OfNothingAreNought) {
   EXPECT_EQ(mean_of({}), 0);
   EXPECT_EQ(median_of({}), 0);
-  EXPECT_EQ(quantile_of({}, 0.25), 0);
+  EXPECT_EQ(quantile_of_sorted({}, 0.25), 0);
 }
 
 TEST(Statistics, TheMedianOfAnEvenNumberIsBetweenTheMiddleTwo) {
@@ -19,10 +19,10 @@ TEST(Statistics, TheMedianOfAnEvenNumberIsBetweenTheMiddleTwo) {
 }
 
 TEST(Statistics, QuantilesAreLinearBetweenValues) {
-  EXPECT_EQ(quantile_of({4, 1, 3, 2, 5}, 0.25), 2);
-  EXPECT_DOUBLE_EQ(quantile_of({1, 2, 3, 4}, 0.25), 1.75);
-  EXPECT_EQ(quantile_of({3, 1}, 0), 1);
-  EXPECT_EQ(quantile_of({3, 1}, 1), 3);
+  EXPECT_EQ(quantile_of_sorted({1, 2, 3, 4, 5}, 0.25), 2);
+  EXPECT_DOUBLE_EQ(quantile_of_sorted({1, 2, 3, 4}, 0.25), 1.75);
+  EXPECT_EQ(quantile_of_sorted({1, 3}, 0), 1);
+  EXPECT_EQ(quantile_of_sorted({1, 3}, 1), 3);
   EXPECT_EQ(quantile_of_sorted({1, 2, 4}, 0.75), 3);
 }
 

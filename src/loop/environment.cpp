@@ -2,7 +2,6 @@
 #include "loop/environment.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdlib>
@@ -19,11 +18,6 @@ namespace {
 constexpr std::array<const char*, 7> kVariables = {"OMP_NUM_THREADS",   "OMP_WAIT_POLICY",  "KMP_AFFINITY",
                                                    "GLIBC_TUNABLES",    "MALLOC_ARENA_MAX", "LD_PRELOAD",
                                                    "ONEDNN_MAX_CPU_ISA"};
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
-}
 
 std::string os_name() {
   std::ifstream file("/etc/os-release");

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <thread>
 
+#include "base/statistics.h"
 #include "measure/coordinator.h"
 #include "measure/warnings.h"
 #include "worker/counters.h"

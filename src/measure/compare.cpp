@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/statistics.h"
 #include "measure/coordinator.h"
 #include "measure/measure.h"
 #include "measure/warnings.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "base/check.h"
+#include "base/statistics.h"
 #include "measure/warnings.h"
 
 namespace hone::measure {
@@ -321,18 +321,13 @@ Spread spread_of(std::vector<double> samples_ms) {
   Spread spread;
   if (samples_ms.empty()) return spread;
   std::sort(samples_ms.begin(), samples_ms.end());
-  const auto quantile = [&](double q) {
-    const double at = q * static_cast<double>(samples_ms.size() - 1);
-    const size_t below = static_cast<size_t>(at), above = std::min(below + 1, samples_ms.size() - 1);
-    return samples_ms[below] + (at - static_cast<double>(below)) * (samples_ms[above] - samples_ms[below]);
-  };
   spread.samples = static_cast<int64_t>(samples_ms.size());
   spread.min = samples_ms.front();
-  spread.p5 = quantile(.05);
-  spread.q25 = quantile(.25);
-  spread.median = quantile(.50);
-  spread.p95 = quantile(.95);
-  spread.mean = std::accumulate(samples_ms.begin(), samples_ms.end(), 0.) / static_cast<double>(samples_ms.size());
+  spread.p5 = quantile_of_sorted(samples_ms, .05);
+  spread.q25 = quantile_of_sorted(samples_ms, .25);
+  spread.median = quantile_of_sorted(samples_ms, .50);
+  spread.p95 = quantile_of_sorted(samples_ms, .95);
+  spread.mean = mean_of(samples_ms);
   return spread;
 }
 

@@ -6,16 +6,11 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/statistics.h"
 
 namespace hone::measure {
 
 namespace {
-
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double v : values) sum += v;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
 
 // The sd that is used: never below the floor. With 4 values a lucky small sd gave the only false keep ever seen
 // (measuring.md section 2).

@@ -5,22 +5,15 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <set>
 
+#include "base/file.h"
 #include "worker/worker.h"
 
 namespace hone::measure {
 
 namespace {
-
-std::string first_line(const fs::path& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
 
 int number_or(const std::string& text, int fallback) {
   int value = 0;
@@ -68,16 +61,16 @@ Topology read_topology(const std::vector<int>& cpus, const fs::path& sysfs) {
   for (const auto& entry : fs::directory_iterator(sysfs / "node", code)) {
     const std::string name = entry.path().filename().string();
     if (name.rfind("node", 0) != 0) continue;
-    for (const int cpu : parse_cpu_list(first_line(entry.path() / "cpulist")))
+    for (const int cpu : parse_cpu_list(first_line_of(entry.path() / "cpulist")))
       node_of[cpu] = number_or(name.substr(4), 0);
   }
   for (const int cpu : cpus) {
     const fs::path folder = sysfs / "cpu" / fmt::format("cpu{}", cpu);
     CpuSeat seat;
     seat.cpu = cpu;
-    seat.package = number_or(first_line(folder / "topology/physical_package_id"), 0);
-    seat.core = number_or(first_line(folder / "topology/core_id"), cpu);
-    const auto sharing = parse_cpu_list(first_line(folder / "cache/index3/shared_cpu_list"));
+    seat.package = number_or(first_line_of(folder / "topology/physical_package_id"), 0);
+    seat.core = number_or(first_line_of(folder / "topology/core_id"), cpu);
+    const auto sharing = parse_cpu_list(first_line_of(folder / "cache/index3/shared_cpu_list"));
     seat.l3 = sharing.empty() ? 0 : sharing.front();
     seat.node = node_of.count(cpu) ? node_of[cpu] : 0;
     topology.cpus.push_back(seat);

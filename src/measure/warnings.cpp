@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/statistics.h"
+
 namespace hone::measure {
 
 namespace {
@@ -21,20 +23,7 @@ constexpr double kTailDifference = .03;
 constexpr size_t kPairsForPlaceEffect = 6;
 constexpr double kAbsentSeconds = 30;
 
-double mean_of(const std::vector<double>& values) {
-  double sum = 0;
-  for (const double v : values) sum += v;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
-
 }  // namespace
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const size_t n = values.size();
-  std::sort(values.begin(), values.end());
-  return (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
 
 void Observations::add_block(const worker::BlockResult& block, char side, const std::string& place) {
   ++blocks_[place];

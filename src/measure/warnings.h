@@ -55,6 +55,4 @@ class Observations {
   std::optional<Disturbance::Source> fallback_;
 };
 
-double median_of(std::vector<double> values);
-
 }  // namespace hone::measure

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/machine.h"
 #include "run/layout.h"
 
 namespace hone::run {
@@ -29,11 +30,7 @@ std::string read_all(const std::string& path) {
   return text.str();
 }
 
-std::string boot_id() {
-  std::string text = read_all("/proc/sys/kernel/random/boot_id");
-  while (!text.empty() && text.back() == '\n') text.pop_back();
-  return text;
-}
+std::string boot_id() { return first_line_of("/proc/sys/kernel/random/boot_id"); }
 
 // Field 22 of /proc/PID/stat. The second field is the program's name in brackets and may hold spaces and brackets.
 long long start_of(int pid) {
@@ -44,11 +41,6 @@ long long start_of(int pid) {
   std::string field;
   for (int i = 3; i <= 22; ++i) fields >> field;
   return std::strtoll(field.c_str(), nullptr, 10);
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
 // A child that the owner had just forked holds its lock too, until it has started its own program or has died with the

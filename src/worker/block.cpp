@@ -2,10 +2,9 @@
 #include "worker/block.h"
 
 #include <algorithm>
-#include <cmath>
-#include <numeric>
 
 #include "base/check.h"
+#include "base/statistics.h"
 #include "worker/counters.h"
 
 namespace hone::worker {
@@ -15,26 +14,19 @@ namespace {
 // A clock that does not move over so many inferences would keep a block running for ever.
 constexpr int kMostStillIterations = 1'000'000;
 
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const size_t below = static_cast<size_t>(at);
-  const size_t above = std::min(below + 1, sorted.size() - 1);
-  return sorted[below] + (at - std::floor(at)) * (sorted[above] - sorted[below]);
-}
-
 }  // namespace
 
 void summarize(std::vector<double> times_ms, BlockResult* block) {
   HONE_CHECK(!times_ms.empty());
   block->iterations = static_cast<int>(times_ms.size());
-  block->mean = std::accumulate(times_ms.begin(), times_ms.end(), 0.) / static_cast<double>(times_ms.size());
+  block->mean = mean_of(times_ms);
   std::sort(times_ms.begin(), times_ms.end());
   block->min = times_ms.front();
-  block->q10 = quantile(times_ms, .10);
-  block->q25 = quantile(times_ms, .25);
-  block->q50 = quantile(times_ms, .50);
-  block->q75 = quantile(times_ms, .75);
-  block->q90 = quantile(times_ms, .90);
+  block->q10 = quantile_of_sorted(times_ms, .10);
+  block->q25 = quantile_of_sorted(times_ms, .25);
+  block->q50 = quantile_of_sorted(times_ms, .50);
+  block->q75 = quantile_of_sorted(times_ms, .75);
+  block->q90 = quantile_of_sorted(times_ms, .90);
   block->max = times_ms.back();
 }
 

@@ -15,6 +15,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/statistics.h"
 #include "worker/worker.h"
 
 namespace hone::worker {
@@ -62,12 +63,6 @@ class SpinBarrier {
   alignas(128) std::atomic<int> arrived_{0};
   alignas(128) std::atomic<int> round_{0};
 };
-
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const size_t n = values.size();
-  return n == 0 ? 0 : (values[(n - 1) / 2] + values[n / 2]) / 2;
-}
 
 struct Ring {
   explicit Ring(const std::vector<int>& cpu_list)

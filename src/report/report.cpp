@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "report/report.h"
 
+#include <algorithm>
+#include <iterator>
+
 #include "base/file.h"
 #include "run/best.h"
 #include "run/layout.h"
@@ -28,7 +31,12 @@ Result<std::vector<fs::path>> write_reports(const run::Record& record) {
     HONE_TRY(write_file(path, writer.write(record)));
     paths.push_back(path);
   }
-  if (fs::exists(record.folder / run::kBest / run::kSums)) HONE_TRY(run::write_sums(record.folder / run::kBest));
+  const fs::path best = record.folder / run::kBest;
+  if (!fs::exists(best / run::kSums)) return paths;
+  std::vector<fs::path> added;
+  std::copy_if(paths.begin(), paths.end(), std::back_inserter(added),
+               [&](const fs::path& path) { return path.parent_path() == best; });
+  HONE_TRY(run::add_sums(best, added));
   return paths;
 }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "base/file.h"
 #include "engine/engine.h"
 #include "report/load_snippet.h"
@@ -92,6 +94,24 @@ TEST(Reports, AreWrittenWholeIntoTheRunFolder) {
   const auto files = write_reports(record);
   ASSERT_TRUE(files) << files.error().line();
   for (const fs::path& file : *files) EXPECT_GT(fs::file_size(file), 40u) << file;
+}
+
+TEST(Reports, AddTheirSumsToBestAndLeaveThoseOfWhatWasPublished) {
+  const auto folder = ScratchFolder::create("hone-report-test");
+  ASSERT_TRUE(folder);
+  run::Record record = finished_run();
+  record.folder = folder->path();
+  const fs::path best = record.folder / "best";
+  ASSERT_TRUE(make_directories(best));
+  const std::string published(64, 'a');
+  ASSERT_TRUE(write_file(best / "model.onnx", "changed since"));
+  ASSERT_TRUE(write_file(best / "sha256sums", published + "  model.onnx\n"));
+  ASSERT_TRUE(write_reports(record));
+  ASSERT_TRUE(write_reports(record));
+  const std::string sums = read_file(best / "sha256sums").value();
+  EXPECT_THAT(sums, HasSubstr(published + "  model.onnx\n")) << "a report does not vouch for the model";
+  EXPECT_THAT(sums, HasSubstr(sha256_of_file(best / "load.py").value() + "  load.py\n"));
+  EXPECT_EQ(std::count(sums.begin(), sums.end(), '\n'), 4) << sums;
 }
 
 TEST(Reports, OfAnUnfinishedRunSayWhatIsMissing) {

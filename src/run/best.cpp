@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <sstream>
 
 #include "run/layout.h"
 #include "run/shell.h"
@@ -80,12 +82,19 @@ std::string best_model_name(const Record& record) {
   return "model" + record.best()->configuration.model.extension().string();
 }
 
-Status write_sums(const fs::path& folder) {
-  std::string sums;
-  for (const fs::path& file : HONE_TRY(files_in(folder)))
-    if (file.filename() != kSums)
-      sums += fmt::format("{}  {}\n", HONE_TRY(sha256_of_file(file)), file.filename().string());
-  return write_file(folder / kSums, sums);
+Status add_sums(const fs::path& folder, const std::vector<fs::path>& files) {
+  constexpr size_t kDigits = 64;
+  std::map<std::string, std::string> sums;  // name -> digits, sorted as the folder is
+  std::error_code code;
+  if (fs::exists(folder / kSums, code)) {
+    std::istringstream lines(HONE_TRY(read_file(folder / kSums)));
+    for (std::string line; std::getline(lines, line);)
+      if (line.size() > kDigits + 2) sums[line.substr(kDigits + 2)] = line.substr(0, kDigits);
+  }
+  for (const fs::path& file : files) sums[file.filename().string()] = HONE_TRY(sha256_of_file(file));
+  std::string text;
+  for (const auto& [name, digits] : sums) text += fmt::format("{}  {}\n", digits, name);
+  return write_file(folder / kSums, text);
 }
 
 Status publish_best(const Record& record, const std::function<Status(const fs::path& to)>& copy_model) {
@@ -104,7 +113,7 @@ Status publish_best(const Record& record, const std::function<Status(const fs::p
   HONE_TRY(write_file(made / "reproduce.sh", reproduce_script(record)));
   std::error_code code;
   fs::permissions(made / "reproduce.sh", fs::perms(0755), code);
-  HONE_TRY(write_sums(made));
+  HONE_TRY(add_sums(made, HONE_TRY(files_in(made))));
   HONE_TRY(sync_folder(made));
   // A kill between these two leaves best.tmp/, which resume() removes before it publishes again.
   HONE_TRY(remove_folder(target));

@@ -17,9 +17,10 @@ std::string best_model_name(const Record& record);
 // `copy_model(to)` puts the model of the best (with external data) there.
 Status publish_best(const Record& record, const std::function<Status(const fs::path& to)>& copy_model);
 
-// Writes `folder`/sha256sums anew over the files that are there now: report/ adds some to best/ after it is published.
+// Puts these files of `folder` into its sha256sums; the lines of all others stay, so that what was published and has
+// changed since is still found out. report/ writes some into best/ after it is published.
 inline constexpr const char* kSums = "sha256sums";
-Status write_sums(const fs::path& folder);
+Status add_sums(const fs::path& folder, const std::vector<fs::path>& files);
 
 // Byte by byte, synced.
 Status copy_bytes(const fs::path& from, const fs::path& to);

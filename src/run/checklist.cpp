@@ -100,7 +100,7 @@ void check_loop(const Record& record, List& list) {
 void check_delivery(const Record& record, List& list) {
   list.open("delivery");
   const fs::path best = record.folder / kBest;
-  for (const char* name : {"settings.json", "reproduce.sh", "sha256sums"})
+  for (const char* name : {"settings.json", "reproduce.sh", kSums})
     list.item(std::string("best/") + name, is_there(best / name), "missing");
   const Trial* trial = record.best();
   const bool model = trial != nullptr && is_there(best / best_model_name(record));

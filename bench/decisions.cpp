@@ -103,6 +103,7 @@ Result<Subject> prepare(const fs::path& path, const Options& options, const fs::
   out.bench.data = folder / "samples";
   out.bench.log_dir = folder / "logs";
   out.bench.budget_s = kLongest;
+  out.bench.calibration = measure::machine_calibration();
   HONE_TRY(make_directories(out.bench.log_dir));
   HONE_TRY(protocol::write_samples(out.bench.data, fixed.data.samples));
   out.original = {"onnxruntime", fs::absolute(path), {}};

@@ -66,6 +66,7 @@ Result<Measured> prepare(const MeasuredFlags& flags, const Global& global) {
   HONE_TRY(protocol::write_samples(out.bench.data, out.fixed.data.samples));
   out.bench.cpus = measure::cpus_for(global.threads);
   out.bench.seed = flags.seed;
+  out.bench.calibration = measure::machine_calibration();
   out.bench.progress.cancelled = interrupted_by_signal;
   log_detail(fmt::format("protocol {}: {}", out.fixed.protocol.hash().substr(0, 8),
                          dump_json_line(out.fixed.protocol.to_json())));

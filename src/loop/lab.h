@@ -62,9 +62,8 @@ class Lab {
   // Loads or makes the samples, writes them to `samples`, and fixes what makes measurements comparable.
   virtual Result<Fixed> fix(const run::Plan& plan, const fs::path& samples) = 0;
   // Waits until no other Run measures on this device; called before the first step, and its time does not count.
-  virtual Status occupy(const run::Plan& plan, const std::function<void()>& on_wait,
-                        const std::function<bool()>& cancelled) {
-    static_cast<void>(plan), static_cast<void>(on_wait), static_cast<void>(cancelled);
+  virtual Status occupy(const run::Plan& /*plan*/, const std::function<void()>& /*on_wait*/,
+                        const std::function<bool()>& /*cancelled*/) {
     return {};
   }
   // The Protocol, samples and reference outputs of this Run hold from now on: after fix(), and on resume.

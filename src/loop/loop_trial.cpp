@@ -120,9 +120,10 @@ Result<change::Applied> Loop::rebuild(const run::Trial& trial) {
   change::Applied all;
   all.configuration = original();
   all.summary = "the best without " + removed;
+  std::vector<fs::path> folders;
   for (const run::Trial* kept : record().chain(trial.parent)) {
     if (kept->proposal.key() == removed) continue;
-    const fs::path folder = run_.folder() / trial.dir / fmt::format("from_{:03}", kept->number);
+    const fs::path& folder = folders.emplace_back(run_.folder() / trial.dir / fmt::format("from_{:03}", kept->number));
     HONE_TRY(make_directories(folder));
     const change::Applied one =
         HONE_TRY(lab_.apply(kept->proposal, all.configuration, record().profile_of(0)->diagnosis, folder));
@@ -131,8 +132,7 @@ Result<change::Applied> Loop::rebuild(const run::Trial& trial) {
     all.patch += one.patch;
   }
   // Models in between were only steps to the last one.
-  for (const run::Trial* kept : record().chain(trial.parent)) {
-    const fs::path folder = run_.folder() / trial.dir / fmt::format("from_{:03}", kept->number);
+  for (const fs::path& folder : folders) {
     std::error_code ignored;
     if (folder != all.configuration.model.parent_path()) fs::remove_all(folder, ignored);
   }

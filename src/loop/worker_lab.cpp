@@ -177,6 +177,7 @@ measure::Bench WorkerLab::bench(const Task& task, std::vector<measure::BlockRow>
   bench.cpus = cpus_;
   bench.seed = task.seed;
   bench.budget_s = task.budget_s;
+  bench.calibration = calibration_;
   bench.watch = watch_;
   bench.progress.cancelled = task.cancelled;
   if (blocks != nullptr)

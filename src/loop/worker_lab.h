@@ -49,6 +49,7 @@ class WorkerLab final : public Lab {
   std::optional<protocol::Protocol> protocol_;
   std::optional<measure::DeviceLock> device_;
   std::vector<int> cpus_;
+  const measure::Calibration calibration_ = measure::machine_calibration();  // one for all trials of a Run
   std::shared_ptr<measure::MachineWatch> watch_;
   fs::path loaded_path_;
   std::optional<model::Model> loaded_;

@@ -88,8 +88,8 @@ struct Bench {
   double budget_s = 0;  // 0 = none
   worker::Limits limits;
   Progress progress;
-  Calibration calibration = machine_calibration();
-  std::shared_ptr<MachineWatch> watch;  // one for a whole Run; null: each comparison has its own
+  Calibration calibration = default_calibration();  // machine_calibration(), read once, where a user measures
+  std::shared_ptr<MachineWatch> watch;              // one for a whole Run; null: each comparison has its own
 };
 
 // One Measurement: `instances` fresh workers, blocks in each. The reference place as in compare().

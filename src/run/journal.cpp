@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -20,6 +21,10 @@ namespace {
 constexpr int kApplicationId = 0x686f6e65;
 
 constexpr const char* kRestore = "restore it from a copy, or start a new run";
+
+Error damaged(std::string_view what) {
+  return bad_input(fmt::format("the journal is damaged: {}", what), {}, kRestore);
+}
 
 // SQLiteCpp's own code (-1, cut to a byte) for a column that the statement does not have.
 constexpr int kNoSuchColumn = 0xff;
@@ -315,19 +320,15 @@ class Reader {
 
   static Result<Progress> progress_from(int64_t value) {
     if (value < 0 || value > static_cast<int64_t>(Progress::kFinished))
-      return fail(bad_input(fmt::format("the journal is damaged: run.progress is {}", value), {}, kRestore));
+      return fail(damaged(fmt::format("run.progress is {}", value)));
     return static_cast<Progress>(value);
   }
 
   // A list of texts: what is said about the data.
   static Result<std::vector<std::string>> texts(const Json& value, const char* what) {
-    std::vector<std::string> out;
-    if (!value.is_array()) return fail(bad_input(fmt::format("the journal is damaged: {}", what), {}, kRestore));
-    for (const Json& text : value) {
-      if (!text.is_string()) return fail(bad_input(fmt::format("the journal is damaged: {}", what), {}, kRestore));
-      out.push_back(text.get<std::string>());
-    }
-    return out;
+    const auto is_text = [](const Json& item) { return item.is_string(); };
+    if (!value.is_array() || !std::all_of(value.begin(), value.end(), is_text)) return fail(damaged(what));
+    return value.get<std::vector<std::string>>();
   }
 
   Status run() {
@@ -373,12 +374,10 @@ class Reader {
 
   // What the Record's own questions rely on: parents before children (a chain ends), an ablation that says of what.
   static Status check(const Trial& t) {
-    auto damaged = [&](const char* what) -> Status {
-      return fail(bad_input(fmt::format("the journal is damaged: trial {} {}", t.number, what), {}, kRestore));
-    };
-    if (t.number < 0 || t.parent >= t.number) return damaged("is not after its parent");
+    if (t.number < 0 || t.parent >= t.number)
+      return fail(damaged(fmt::format("trial {} is not after its parent", t.number)));
     if (t.proposal.change == kWithout && !t.proposal.params.contains("change"))
-      return damaged("removes a change and does not say which");
+      return fail(damaged(fmt::format("trial {} removes a change and does not say which", t.number)));
     return {};
   }
 
@@ -435,7 +434,7 @@ class Reader {
   Result<measure::Measurement> measurement(Json value, const SQLite::Column& blob) {
     std::vector<double> samples(static_cast<size_t>(blob.getBytes()) / sizeof(double));
     if (!samples.empty()) std::memcpy(samples.data(), blob.getBlob(), samples.size() * sizeof(double));
-    if (!value.is_object()) return fail(bad_input("the journal is damaged: a measurement is no object", {}, kRestore));
+    if (!value.is_object()) return fail(damaged("a measurement is no object"));
     value["samples_ms"] = samples;
     return measure::Measurement::from_json(value);
   }
